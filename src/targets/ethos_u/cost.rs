@@ -309,6 +309,9 @@ impl Run {
         };
         let mut written = *layer;
         written.is_brick.ofm &= !step.chain_writes_linear;
+        if step.joined_channels > 0 {
+            written.ofm[2] = step.joined_channels;
+        }
         Self {
             cycles: operator_cycles(accelerator, layer, block, conditions),
             ..self.with_burst_inflation(accelerator, &places.maps, &written, block)

@@ -40,6 +40,8 @@ pub struct ScheduledOperation<'a> {
     pub is_chained: bool,
     /// Whether the last operation chained to it writes NHWC.
     pub chain_writes_linear: bool,
+    /// Channels of the concatenation of which an activation on Ethos-U85 writes a part; 0 if there is none.
+    pub joined_channels: i64,
     /// How many times it runs: each time for a part of its output, or in a time step of its own.
     pub pieces: f64,
     /// Whether its input may be kept in SRAM instead of its weights: only if another operation produces it.
@@ -95,6 +97,7 @@ impl<'a> ScheduledOperation<'a> {
             sharing: WeightSharing::None,
             is_chained: false,
             chain_writes_linear: false,
+            joined_channels: 0,
             pieces: 1.0,
             can_move_input: false,
             reader: OptionalIndex::NONE,

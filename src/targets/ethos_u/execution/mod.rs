@@ -176,6 +176,7 @@ impl<'a> CommandScheduler<'a, '_> {
             is_chained: !chained.is_empty(),
             chain_writes_linear: (chained.last().and_then(|last| last.outputs.first()))
                 .is_some_and(|&output| program.maps[output].is_linear),
+            joined_channels: self.concatenation().map_or(0, |whole| whole.shape()[2]),
             pieces: operation.repeats,
             can_move_input: self.can_move_input(),
             reader: self.reader(),
@@ -301,7 +302,7 @@ impl<'a> CommandScheduler<'a, '_> {
 
     /// Bytes of the first input and of the last output, as the compiler counts them.
     fn counted_bytes(&self, step: &ScheduledOperation) -> IfmOfm<f64> {
-        let whole = self.concatenation_bytes();
+        let whole = self.concatenation().map(FeatureMap::stored_bytes);
         IfmOfm {
             ifm: self.transposed_bytes(step).unwrap_or(step.bytes.ifm),
             ofm: (whole.or_else(|| self.chained_output_bytes())).unwrap_or(step.bytes.ofm),
@@ -348,14 +349,14 @@ impl<'a> CommandScheduler<'a, '_> {
         })
     }
 
-    /// Bytes of the whole concatenation of which an activation on Ethos-U85 writes a part; they count as its output.
-    fn concatenation_bytes(&self) -> Option<f64> {
+    /// The whole concatenation of which an activation on Ethos-U85 writes a part; it counts as its output.
+    fn concatenation(&self) -> Option<&FeatureMap> {
         if !self.accelerator.is_u85() {
             return None;
         }
         let activated = self.order.map_behind_activation(self.program, self.idx)?;
         let whole = self.flow.joined[activated].get()?;
-        Some(self.program.maps[whole].stored_bytes())
+        Some(&self.program.maps[whole])
     }
 
     fn has_table(&self) -> bool {
