@@ -156,6 +156,20 @@ impl Uses {
     }
 }
 
+/// By map, the map whose shape its memory has: the last view of it.
+fn stored_as(program: &Program) -> Vec<u32> {
+    let mut stored = compact_up_to(program.maps.len());
+    for operation in program.operations.iter().rev() {
+        let is_view = operation.action == Action::View && operation.alias == Alias::View;
+        if let ([input, ..], [output, ..], true) =
+            (&operation.inputs[..], &operation.outputs[..], is_view)
+        {
+            stored[*input] = stored[*output];
+        }
+    }
+    stored
+}
+
 /// The live ranges of a program: feature maps that share memory are one range.
 #[derive(Clone, Debug, Default)]
 pub struct LiveRanges {
@@ -192,10 +206,11 @@ impl LiveRanges {
             live_ranges.merge_views(program, operation);
         }
         let uses = Uses::new(program, &mut live_ranges);
+        let stored = stored_as(program);
         for step in 0..order.operations.len() {
             // The feature maps inside of a cascade are never in memory as a whole.
             if order.cascade[step].is_none() && !order.is_read_by_next_only(step) {
-                live_ranges.overwrite_inputs(program, order, step, &uses, is_in_sram);
+                live_ranges.overwrite_inputs(program, order, step, (&uses, &stored), is_in_sram);
             }
         }
         for map_idx in 0..live_ranges.parent.len() {
@@ -297,7 +312,7 @@ impl LiveRanges {
         program: &Program,
         order: &Order,
         step: usize,
-        uses: &Uses,
+        (uses, stored): (&Uses, &[u32]),
         is_in_sram: Option<&[bool]>,
     ) {
         let is_placed = |map_idx: usize| is_in_sram.is_none_or(|is_in_sram| is_in_sram[map_idx]);
@@ -316,12 +331,18 @@ impl LiveRanges {
             let range = self.range_of_map(input);
             let is_interface = range.is_interface || output_range.is_interface;
             let is_apart = self.has_dedicated_sram && is_interface || range.is_of_cascade;
+            let stored_shape = |map_idx: usize| program.maps[stored[map_idx] as usize].shape;
             let is_alike = (
-                from.shape,
+                stored_shape(input),
                 from.element_bytes,
                 from.is_linear,
                 from.is_truth,
-            ) == (to.shape, to.element_bytes, to.is_linear, to.is_truth);
+            ) == (
+                stored_shape(output),
+                to.element_bytes,
+                to.is_linear,
+                to.is_truth,
+            );
             let is_placed = is_placed(input) && is_placed(output);
             is_alike && is_placed && !is_apart && !from.is_variable && uses.is_read_once(input)
         });
