@@ -285,6 +285,8 @@ pub struct Operation {
     /// Shapes in which it sees its first input and its output, if they differ from those of the maps. Boxed like
     /// `window`.
     pub view_shapes: Option<Box<[Hwc; 2]>>,
+    /// Shape of the part of its second input that one run sees, if it runs for each position in further dimensions.
+    pub second_part: Option<Box<Hwc>>,
     /// `None` for [`Window::POINT`]. Boxed, because large networks have a hundred thousand operations.
     pub window: Option<Box<Window>>,
     pub weights: Option<Arc<ByteHistogram>>,
@@ -336,6 +338,7 @@ impl Operation {
             inputs: inputs.into(),
             outputs: outputs.into(),
             view_shapes: None,
+            second_part: None,
             window: None,
             weights: None,
             sharing: WeightSharing::None,
@@ -401,6 +404,10 @@ impl Program {
     /// The shape in which an elementwise operation sees one of its inputs. If input and output have the same shape in
     /// the graph, this is the shape in which it sees the output.
     pub fn shape_beside_output(&self, operation: &Operation, map_idx: usize) -> Hwc {
+        let of_second = operation.second_part.as_deref();
+        if let Some(part) = of_second.filter(|_| operation.inputs.get(1) == Some(&map_idx)) {
+            return *part;
+        }
         let shape = self.maps[map_idx].shape();
         let is_like_output = |&output: &usize| self.maps[output].shape() == shape;
         let view_shapes = operation

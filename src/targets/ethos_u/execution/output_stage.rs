@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::blocks::elementwise;
 use crate::targets::ethos_u::cycles::Elementwise;
-use crate::targets::ethos_u::geometry::{Hwc, IfmOfm};
+use crate::targets::ethos_u::geometry::{Hwc, IfmOfm, volume};
 use crate::targets::ethos_u::layer::UNCHANGED;
 use crate::targets::ethos_u::program::{Action, FeatureMap, Operation, Program};
 use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
@@ -73,7 +73,7 @@ pub fn output_stage<'a>(
 impl Maps<'_> {
     /// What is read of the second input of a binary operation.
     fn second_read(&self, accelerator: &Accelerator, is_resize: bool) -> Option<Read> {
-        let is_beside_scalar = self.input.n_elements() == 1;
+        let is_beside_scalar = volume(self.ifm) == 1;
         self.second.map(|(map_idx, map, shape)| Read {
             map_idx,
             shape,
@@ -185,7 +185,7 @@ impl<'p> Maps<'p> {
         is_resize: bool,
     ) -> f64 {
         let is_u85 = accelerator.is_u85();
-        if map.n_elements() == 1 {
+        if volume(shape) == 1 {
             if map.element_bytes == 1 || is_u85 {
                 0.0
             } else {

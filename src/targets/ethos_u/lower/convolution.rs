@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::lowering::Lowering;
-use super::node::has_group_of_each_channel;
+use super::node::{has_group_of_each_channel, rows_as_area};
 use super::transpose::passes_of_four;
 use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::graph::analysis::ByteHistogram;
@@ -13,7 +13,8 @@ use crate::targets::ethos_u::blocks;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, IfmOfm};
 use crate::targets::ethos_u::layer::{Kind, Layer};
 use crate::targets::ethos_u::program::{
-    Action, Alias, Arithmetic, INT32_BYTES, Operation, Program, WeightSharing, Window,
+    Action, Alias, Arithmetic, INT32_BYTES, MAX_DIMENSION, Operation, Program, WeightSharing,
+    Window,
 };
 
 /// Maximum number of positions inside a stride for which convolutions are added.
@@ -323,26 +324,46 @@ pub fn grouped_convolution(lowering: &mut Lowering) -> Option<()> {
     // If several operations replace the operator, its activation becomes an operation of its own.
     let has_activation = lowering.has_activation();
     let joined = if has_activation {
-        lowering.map(
-            [to_h, to_w, units * n_groups],
-            lowering.element_bytes(output),
-        )
+        lowering.map(lowering.shape(output), lowering.element_bytes(output))
     } else {
         output
     };
     lowering.program.maps[joined].is_linear |= units % BRICK_CHANNELS != 0;
     let n_inputs = lowering.n_inputs();
+    let is_point = n_inputs > 1 && whole.window() == Window::POINT;
+    let [read, written] = if is_point {
+        let rows = to_h.saturating_mul(to_w).saturating_mul(n_inputs);
+        let [height, width] = rows_as_area(rows.min(MAX_DIMENSION));
+        [[height, width, depth], [height, width, units]]
+    } else {
+        [[h, w, depth], [to_h, to_w, units]]
+    };
     for repeats in [1, n_groups - 1] {
+        // Results of several inputs are copied to the place of their group.
+        let of_group = if n_inputs > 1 {
+            let [rows, ..] = lowering.shape(output);
+            lowering.map([rows, to_w, units], lowering.element_bytes(output))
+        } else {
+            joined
+        };
         let group = Operation {
-            view_shapes: Some(Box::new([[h, w, depth], [to_h, to_w, units]])),
+            view_shapes: Some(Box::new([read, written])),
             weights: weights.clone(),
-            outputs: joined.into(),
+            outputs: of_group.into(),
             ..whole.clone()
         };
-        let pieces = match n_inputs {
-            1 => vec![group],
-            _ => with_repeats(group, (n_inputs - 1) as f64),
+        let mut pieces = if n_inputs == 1 || is_point {
+            vec![group]
+        } else {
+            with_repeats(group, (n_inputs - 1) as f64)
         };
+        if of_group != joined {
+            pieces.push(Operation {
+                view_shapes: Some(Box::new([[to_h, to_w, units]; 2])),
+                repeats: n_inputs as f64,
+                ..lowering.operation(Action::Copy, &[of_group], joined)
+            });
+        }
         for piece in pieces {
             lowering.push(Operation {
                 repeats: piece.repeats * repeats as f64,

@@ -25,7 +25,7 @@ use self::lowering::Lowering;
 pub use self::lowering::n_elements;
 pub use self::node::shape;
 use self::node::{maps, operation};
-use self::parts::copy_parts;
+use self::parts::{copy_parts, pieces};
 use super::accelerator::Accelerator;
 use super::layer::Kind;
 use super::program::{
@@ -120,13 +120,18 @@ fn rearrange(accelerator: &Accelerator, graph: &Graph, program: &mut Program) {
     widen_to_whole_concatenation(program, graph);
     divide_many_dimensional_copies(program, graph);
     divide_broadcasts(program, graph);
+    divide_parts_of_batches(program, graph);
     // The output stage performs one activation.
     let activates_transposed = |element_bytes: i64| accelerator.is_u85() || element_bytes == 1;
     fuse_activations_and_padding(
         program,
         activates_transposed,
         |before, operation, n_writers| {
-            let is_in_pieces = n_writers > 1 || before.repeats > 1.0;
+            let is_of_batch = || {
+                let output = before.outputs.first();
+                before.has_window() && output.is_some_and(|&map| pieces(graph, map).is_some())
+            };
+            let is_in_pieces = n_writers > 1 || before.repeats > 1.0 || is_of_batch();
             // An activation that changes the scale stays one.
             let is_activation = before.action == Action::Requantise
                 && graph.nodes[before.node_idx].operator.code.kind != OpKind::Quantize;
@@ -280,10 +285,21 @@ fn divide_many_dimensional_copies(program: &mut Program, graph: &Graph) {
 /// one shape.
 fn divide_broadcasts(program: &mut Program, graph: &Graph) {
     let tensors = &graph.subgraph.tensors;
-    let sizes = |map_idx: usize| tensors.get(map_idx).map(|tensor| tensor.shape.as_slice());
+    let maps = &program.maps;
     for operation in &mut program.operations {
         let (&[one, other], &[output]) = (&operation.inputs[..], &operation.outputs[..]) else {
             continue;
+        };
+        // What replaces an operator computes with feature maps of the same shapes as the operator.
+        let operator = graph.nodes[operation.node_idx].operator;
+        let sizes = |map_idx: usize| match tensors.get(map_idx) {
+            Some(tensor) => Some(tensor.shape.as_slice()),
+            None => {
+                let inputs = operator.inputs.iter().take(2).flatten();
+                let named = inputs.chain(operator.outputs.first());
+                let mut sizes = named.map(|&tensor| graph.tensor(tensor).shape.as_slice());
+                sizes.find(|sizes| shape(sizes) == maps[map_idx].shape())
+            }
         };
         let (Some(one), Some(other), Some(written)) = (sizes(one), sizes(other), sizes(output))
         else {
@@ -299,6 +315,37 @@ fn divide_broadcasts(program: &mut Program, graph: &Graph) {
             let read = &one[one.len().saturating_sub(3)..];
             operation.repeats = n_pieces as f64;
             operation.view_shapes = Some(Box::new([shape(read), shape(piece)]));
+            operation.second_part = Some(Box::new(shape(&other[other.len().saturating_sub(3)..])));
+            operation.alias = Alias::Separate;
+        }
+    }
+}
+
+/// Lets elementwise operations that read a part of several inputs run once for each of them.
+fn divide_parts_of_batches(program: &mut Program, graph: &Graph) {
+    let writers = program.writers();
+    let is_part = |map_idx: usize| {
+        writers[map_idx].is_some_and(|writer| program.operations[writer].action == Action::Slice)
+    };
+    let is_divided = |operation: &Operation| {
+        let is_elementwise = operation.is_binary()
+            || matches!(
+                operation.action,
+                Action::Unary | Action::Table | Action::Clamp | Action::Requantise
+            );
+        is_elementwise
+            && operation.repeats == 1.0
+            && operation.inputs.iter().any(|&map| is_part(map))
+    };
+    let divided: Vec<usize> = (0..program.operations.len())
+        .filter(|&idx| is_divided(&program.operations[idx]))
+        .collect();
+    for idx in divided {
+        let operation = &mut program.operations[idx];
+        let output = operation.outputs.first();
+        if let Some((piece, n_pieces)) = output.and_then(|&output| pieces(graph, output)) {
+            operation.repeats = n_pieces;
+            operation.view_shapes = Some(Box::new([piece; 2]));
             operation.alias = Alias::Separate;
         }
     }
@@ -628,6 +675,7 @@ fn fuse_activations_and_padding(
         is_fused[idx] = before.is_some_and(|before| match before.action {
             Action::Binary(_)
             | Action::Unary
+            | Action::Copy
             | Action::Requantise
             | Action::Resize(_)
             | Action::Layer(

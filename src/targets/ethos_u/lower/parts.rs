@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lowering::Lowering;
+use super::movement::copied_pieces;
 use super::node::shape;
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::Graph;
@@ -22,7 +23,7 @@ const MAX_COPIES: usize = 1 << 13;
 pub fn copy_parts(program: &mut Program, graph: &Graph) {
     let n_readers = program.n_readers();
     let writers = program.writers();
-    let parts = Parts::new(program, &writers);
+    let parts = Parts::new(program, graph, &writers);
     let n_copied = |operation: &Operation| {
         let outputs = operation.outputs.iter();
         outputs.filter(|&&output| parts.is_copied[output]).count()
@@ -51,11 +52,19 @@ pub fn copy_parts(program: &mut Program, graph: &Graph) {
         let mut inputs = operation.inputs.iter();
         inputs.any(|&input| program.maps[input].is_variable)
     };
+    // What is divided into one operation for each input would write each part of a part, which Vela does not.
+    let is_divided = |operation: &Operation| {
+        let mut outputs = operation.outputs.iter();
+        !is_elementwise(operation.action) && outputs.any(|&output| pieces(graph, output).is_some())
+    };
     let can_write_part = (program.operations.iter())
-        .map(|operation| can_write_part(operation) && !reads_variable(operation))
+        .map(|operation| {
+            can_write_part(operation) && !reads_variable(operation) && !is_divided(operation)
+        })
         .collect();
     let operations = std::mem::take(&mut program.operations);
     let mut copies = Copies {
+        graph,
         n_readers,
         is_fill,
         can_write_part,
@@ -174,6 +183,7 @@ fn see_strided_parts(program: &mut Program) {
 
 /// The operations of a program while copies are added.
 struct Copies<'p> {
+    graph: &'p Graph<'p>,
     /// The program, whose operations were moved out.
     program: &'p mut Program,
     operations: Vec<Operation>,
@@ -263,8 +273,15 @@ impl Copies<'_> {
         };
         self.n_left = n_left;
         let output = self.internal_map_like(input);
-        self.operations
-            .push(Operation::new(node_idx, Action::Copy, input, output));
+        let copy = Operation::new(node_idx, Action::Copy, input, output);
+        self.operations.push(match pieces(self.graph, input) {
+            Some((piece, n_pieces)) => Operation {
+                view_shapes: Some(Box::new([piece; 2])),
+                repeats: n_pieces,
+                ..copy
+            },
+            None => copy,
+        });
         Some(output)
     }
 
@@ -282,6 +299,16 @@ impl Copies<'_> {
         });
         self.program.maps.len() - 1
     }
+}
+
+/// Height, width and channels of one input, and the number of inputs, of a tensor that has several.
+pub fn pieces(graph: &Graph, map_idx: usize) -> Option<(Hwc, f64)> {
+    let tensor = graph.subgraph.tensors.get(map_idx)?;
+    Some(copied_pieces(&tensor.shape)).filter(|&(_, n_pieces)| n_pieces > 1.0)
+}
+
+fn is_elementwise(action: Action) -> bool {
+    matches!(action, Action::Binary(_) | Action::Unary)
 }
 
 /// Whether an operation can write a part of a feature map, if it reads no variable. A FULLY_CONNECTED that sees its rows as an area
@@ -316,7 +343,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn new(program: &Program, writers: &[Option<usize>]) -> Self {
+    fn new(program: &Program, graph: &Graph, writers: &[Option<usize>]) -> Self {
         let n_maps = program.maps.len();
         let mut parts = Self {
             is_copied: vec![false; n_maps],
@@ -330,6 +357,9 @@ impl Parts {
         }
         // Once an operation is reached that reads copies alone, so do those behind it.
         let mut is_closed = vec![false; n_maps];
+        for slice in slices(program).filter(|slice| drops_inner_dimension(graph, slice)) {
+            (slice.outputs.iter()).for_each(|&output| is_closed[output] = true);
+        }
         for (idx, operation) in program.operations.iter().enumerate() {
             let reading = Reading::from_operation(program, operation);
             for (place, &input) in operation.inputs.iter().enumerate() {
@@ -339,7 +369,7 @@ impl Parts {
                 is_closed[input] |= reading == Reading::CopiesAlone;
                 let is_in_place = !is_closed[input]
                     && reading == Reading::InPlace
-                    && !(place == 0 && sees_other_shape(program, operation, input));
+                    && !(place == 0 && sees_other_shape(program, graph, operation, input));
                 if is_in_place {
                     parts.is_in_place[input] = true;
                     parts.reads_in_place.insert((idx, place));
@@ -383,10 +413,33 @@ impl Reading {
     }
 }
 
-fn sees_other_shape(program: &Program, operation: &Operation, input: usize) -> bool {
+/// Whether an operation sees an input in another shape than its own, and than that of one of several inputs.
+fn sees_other_shape(program: &Program, graph: &Graph, operation: &Operation, input: usize) -> bool {
     operation.view_shapes().is_some_and(|[view_shape, _]| {
         without_ones(view_shape) != without_ones(program.maps[input].shape())
+            && pieces(graph, input).is_none_or(|(piece, _)| piece != view_shape)
     })
+}
+
+/// Whether a slice drops a dimension behind one that is larger than 1.
+fn drops_inner_dimension(graph: &Graph, slice: &Operation) -> bool {
+    let operator = graph.nodes[slice.node_idx].operator;
+    let sizes = slice
+        .inputs
+        .first()
+        .and_then(|&input| graph.subgraph.tensors.get(input));
+    let sizes = sizes.map_or(&[][..], |tensor| tensor.shape.as_slice());
+    let is_dropped = |axis: usize| match operator.options {
+        BuiltinOptions::StridedSlice {
+            shrink_axis_mask, ..
+        } => axis < 32 && shrink_axis_mask >> axis & 1 == 1,
+        BuiltinOptions::Unpack { axis: dropped, .. } => {
+            i64::from(dropped).rem_euclid((sizes.len() as i64).max(1)) == axis as i64
+        }
+        _ => false,
+    };
+    let last = (0..sizes.len()).rev().find(|&axis| is_dropped(axis));
+    last.is_some_and(|last| sizes[..last].iter().any(|&size| size > 1))
 }
 
 /// The sizes other than 1, in order, followed by ones.

@@ -769,6 +769,122 @@ fn operators_that_read_one_tensor_of_weights_fill_one_buffer_each() {
     ]);
 }
 
+/// What is divided into one operation for each input of a batch writes no part of a larger map.
+#[test]
+fn parts_of_a_batch_are_copied() {
+    let mut network = NetworkFile::new(&[2, 20, 18, 16]);
+    let weights = network.weights(&[16, 3, 3, 16]);
+    let part = network.call_with(OpKind::Conv2d, &[0, weights], &[2, 20, 18, 16], same());
+    let options = BuiltinOptions::Concatenation {
+        axis: 3,
+        activation: Activation::None,
+    };
+    network.call_with(OpKind::Concatenation, &[part, 0], &[2, 20, 18, 32], options);
+    network.check(&[
+        (Product::U55x256, [29748.0, 49216.0, 6272.0]),
+        (Product::U65x512, [24998.0, 14656.0, 67712.0]),
+        (Product::U85x256, [26622.0, 14272.0, 59264.0]),
+    ]);
+    let groups = |n_inputs: i32, side: i32| {
+        let mut network = NetworkFile::new(&[n_inputs, 20, 18, 32]);
+        let weights = network.weights(&[32, side, side, 16]);
+        let inputs = [0, weights];
+        let shape = [n_inputs, 20, 18, 32];
+        network.call_with(OpKind::Conv2d, &inputs, &shape, with_relu());
+        network
+    };
+    groups(2, 3).check(&[
+        (Product::U55x256, [56680.0, 60736.0, 12544.0]),
+        (Product::U65x512, [53432.0, 37696.0, 132_416.0]),
+        (Product::U85x256, [55405.0, 37312.0, 226_048.0]),
+    ]);
+    // The bits of a stream of a kilobyte are not reproduced.
+    groups(3, 1).check_totals(
+        &[
+            (Product::U55x256, [56848.0, 86912.0, 1040.0]),
+            (Product::U65x512, [61683.0, 52368.0, 177_696.0]),
+            (Product::U85x256, [57975.0, 52416.0, 312_208.0]),
+        ],
+        [0.003, 0.005, 0.02],
+    );
+}
+
+#[test]
+fn convolutions_of_a_batch_perform_no_activation() {
+    let mut network = NetworkFile::new(&[2, 12, 13, 16]);
+    let weights = network.weights(&[56, 1, 1, 16]);
+    let map = network.call_with(OpKind::Conv2d, &[0, weights], &[2, 12, 13, 56], same());
+    network.call(OpKind::Tanh, &[map], &[2, 12, 13, 56]);
+    network.check_totals(
+        &[
+            (Product::U55x256, [17122.0, 24272.0, 2064.0]),
+            (Product::U65x512, [27279.0, 19344.0, 78928.0]),
+            (Product::U85x256, [24032.0, 19584.0, 153_664.0]),
+        ],
+        [0.003, 0.005, 0.01],
+    );
+}
+
+/// A second input that is one number for each position in the outer dimensions, and one that is a part.
+#[test]
+fn each_run_sees_a_part_of_both_inputs() {
+    let difference = |other: [i32; 5]| {
+        let mut network = NetworkFile::new(&[2, 5, 6, 4, 16]);
+        let other = network.map(&other);
+        network.other_inputs.push(other);
+        let options = BuiltinOptions::Sub {
+            activation: Activation::None,
+        };
+        network.call_with(OpKind::Sub, &[0, other], &[2, 5, 6, 4, 16], options);
+        network
+    };
+    difference([2, 1, 1, 1, 1]).check(&[
+        (Product::U55x256, [2880.0, 7696.0, 0.0]),
+        (Product::U65x512, [4090.0, 0.0, 15360.0]),
+        (Product::U85x256, [1440.0, 0.0, 7680.0]),
+    ]);
+    difference([2, 5, 1, 4, 16]).check(&[
+        (Product::U55x256, [2880.0, 8320.0, 0.0]),
+        (Product::U65x512, [6140.0, 0.0, 23040.0]),
+        (Product::U85x256, [1680.0, 0.0, 8320.0]),
+    ]);
+}
+
+/// A part as deep as its block writes bursts of the concatenation, which is deeper.
+#[test]
+fn activations_write_bursts_of_the_whole_concatenation() {
+    let mut network = NetworkFile::new(&[1, 56, 56, 12]);
+    let map = network.call(OpKind::Tanh, &[0], &[1, 56, 56, 12]);
+    let parts = [8, 16, 8].map(|depth| {
+        let weights = network.weights(&[depth, 1, 1, 12]);
+        let shape = [1, 56, 56, depth];
+        network.call_with(OpKind::Conv2d, &[map, weights], &shape, with_relu())
+    });
+    let options = BuiltinOptions::Concatenation {
+        axis: 3,
+        activation: Activation::None,
+    };
+    network.call_with(OpKind::Concatenation, &parts, &[1, 56, 56, 32], options);
+    network.check(&[
+        (Product::U55x256, [58962.0, 151_216.0, 1184.0]),
+        (Product::U65x512, [120_233.0, 50944.0, 447_296.0]),
+        (Product::U85x256, [347_810.0, 51040.0, 2_797_008.0]),
+        (Product::U85x2048, [275_623.0, 51328.0, 2_711_408.0]),
+    ]);
+}
+
+/// A convolution of stride 1 that pads and rectifies.
+fn with_relu() -> BuiltinOptions {
+    BuiltinOptions::Conv2D {
+        padding: Padding::Same,
+        stride_h: 1,
+        stride_w: 1,
+        dilation_h: 1,
+        dilation_w: 1,
+        activation: Activation::Relu,
+    }
+}
+
 #[test]
 fn a_group_of_each_channel_is_a_depthwise_convolution() {
     let mut network = NetworkFile::new(&[1, 10, 10, 32]);
