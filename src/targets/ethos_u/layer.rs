@@ -16,6 +16,8 @@ pub enum Kind {
     /// Average pooling, or a pass over single positions.
     Pooling,
     MaxPooling,
+    /// Max pooling of REDUCE_MAX and similar operators, which is written as slowly as average pooling.
+    Maximum,
     /// A copy: pooling of single positions, with different blocks.
     Copy,
     /// Sum over the channels.
@@ -28,8 +30,12 @@ impl Kind {
         self == Kind::Depthwise || self.is_pooling()
     }
 
+    pub fn is_maximum(self) -> bool {
+        matches!(self, Kind::MaxPooling | Kind::Maximum)
+    }
+
     pub fn is_pooling(self) -> bool {
-        matches!(self, Kind::Pooling | Kind::MaxPooling | Kind::Copy)
+        self.is_maximum() || matches!(self, Kind::Pooling | Kind::Copy)
     }
 
     pub fn has_weights(self) -> bool {

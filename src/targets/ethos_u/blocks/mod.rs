@@ -101,10 +101,7 @@ fn choose_anew(accelerator: &Accelerator, layer: &Layer, sizes: Sizes) -> Option
 
 /// Whether Ethos-U85 gives an operation the largest area that fits.
 fn is_fitted_by_area(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Depthwise | Kind::Pooling | Kind::MaxPooling | Kind::ReduceSum
-    )
+    kind.is_maximum() || matches!(kind, Kind::Depthwise | Kind::Pooling | Kind::ReduceSum)
 }
 
 #[cfg(test)]

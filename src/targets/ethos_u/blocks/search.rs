@@ -76,7 +76,7 @@ pub fn micro_block(accelerator: &Accelerator, layer: &Layer) -> Hwc {
     let is_narrow = match layer.element_bytes.ifm {
         1 => true,
         INT16_BYTES => false,
-        _ => layer.kind != Kind::MaxPooling,
+        _ => !layer.kind.is_maximum(),
     };
     let blocks = &accelerator.micro_blocks;
     let candidates = match layer.kind {

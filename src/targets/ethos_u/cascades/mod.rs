@@ -258,7 +258,7 @@ fn has_rows(
             Kind::VectorProduct | Kind::MatrixProduct | Kind::ReduceSum => false,
             // An enlarged input has rows that the rolling buffer lacks.
             Kind::Convolution | Kind::Depthwise => layer.upscale == 1,
-            Kind::Pooling | Kind::MaxPooling | Kind::Copy => {
+            Kind::Pooling | Kind::MaxPooling | Kind::Maximum | Kind::Copy => {
                 !matches!(operation.action, Action::Transpose(_))
             }
         },

@@ -127,17 +127,14 @@ fn rearrange(accelerator: &Accelerator, graph: &Graph, program: &mut Program) {
         program,
         activates_transposed,
         |before, operation, n_writers| {
-            let is_of_batch = || {
-                let output = before.outputs.first();
-                before.has_window() && output.is_some_and(|&map| pieces(graph, map).is_some())
-            };
-            let is_in_pieces = n_writers > 1 || before.repeats > 1.0 || is_of_batch();
+            let is_in_pieces = n_writers > 1 || before.repeats > 1.0;
             // An activation that changes the scale stays one.
             let is_activation = before.action == Action::Requantise
                 && graph.nodes[before.node_idx].operator.code.kind != OpKind::Quantize;
             before.has_activation
                 || is_activation
                 || is_in_pieces
+                || is_seen_as_rows(graph, before, operation)
                 || changes_scale(graph, operation)
                 || pools_in_another_shape(before, operation)
         },
@@ -238,7 +235,7 @@ fn widen_to_whole_concatenation(program: &mut Program, graph: &Graph) {
         let axis = match (operation.action, kind(operation)) {
             (Action::Layer(Kind::Depthwise), OpKind::ResizeBilinear) => 2,
             (
-                Action::Layer(Kind::MaxPooling),
+                Action::Layer(Kind::Maximum),
                 OpKind::ReduceMax | OpKind::ReduceMin | OpKind::ReduceAny | OpKind::ReduceAll,
             ) => 1,
             _ => continue,
@@ -442,7 +439,10 @@ fn push_node(lowering: &mut Lowering) {
         has_pad,
         n_inputs,
     );
-    let is_apart = pieces.is_some() || lowering.rows_of_points().is_some();
+    let output = lowering.output().map(|output| lowering.shape(output));
+    let is_seen_as_rows = lowering.rows_of_points().is_some()
+        && operation.view_shapes().map(|[_, ofm]| ofm) != output;
+    let is_apart = pieces.is_some() || is_seen_as_rows;
     let activated = separate_activation_output(lowering, &operation, is_apart);
     let pieces = pieces.unwrap_or_else(|| vec![operation]);
     for mut piece in pieces {
@@ -627,17 +627,32 @@ fn changes_scale(graph: &Graph, operation: &Operation) -> bool {
     matches!(operator.code.kind, OpKind::Logistic | OpKind::Tanh) && has_16_bits
 }
 
+/// Whether a convolution of single positions sees several inputs as rows, in another shape than the activation behind it.
+fn is_seen_as_rows(graph: &Graph, before: &Operation, activation: &Operation) -> bool {
+    let (Some(&output), Some(&input)) = (before.outputs.first(), activation.inputs.first()) else {
+        return false;
+    };
+    let seen = graph
+        .subgraph
+        .tensors
+        .get(input)
+        .map(|tensor| shape(&tensor.shape));
+    before.has_window()
+        && pieces(graph, output).is_some()
+        && before.view_shapes().map(|[_, ofm]| ofm) != seen
+}
+
 /// Whether pooling has no window, so that activations may see its output in any shape.
 fn pools_single_positions(operation: &Operation) -> bool {
     let window = operation.window();
-    operation.action == Action::Layer(Kind::MaxPooling)
+    matches!(operation.action, Action::Layer(kind) if kind.is_maximum())
         && window.kernel == [1, 1]
         && window.stride == [1, 1]
 }
 
 /// Whether pooling with a window writes another shape than the activation behind it reads.
 fn pools_in_another_shape(before: &Operation, activation: &Operation) -> bool {
-    before.action == Action::Layer(Kind::MaxPooling)
+    matches!(before.action, Action::Layer(kind) if kind.is_maximum())
         && !pools_single_positions(before)
         && (before.view_shapes().zip(activation.view_shapes()))
             .is_some_and(|([_, written], [read, _])| written != read)
@@ -685,6 +700,7 @@ fn fuse_activations_and_padding(
                 | Kind::MatrixProduct
                 | Kind::Pooling
                 | Kind::MaxPooling
+                | Kind::Maximum
                 | Kind::ReduceSum,
             ) => true,
             Action::Transpose(_) => (before.inputs.first())

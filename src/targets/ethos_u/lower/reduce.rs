@@ -172,7 +172,7 @@ fn pool_largest(lowering: &mut Lowering, [input, output]: [usize; 2], pass: &Red
     } = pass;
     let is_least = lowering.operator().code.kind == OpKind::ReduceMin;
     if kernel[0] > 1 {
-        return lowering.window(Kind::MaxPooling, [input, output], view_shapes, kernel);
+        return lowering.window(Kind::Maximum, [input, output], view_shapes, kernel);
     }
     if !is_least || lowering.accelerator.is_u85() {
         return max_pool_columns(lowering, [input, output], view_shapes);
@@ -254,6 +254,10 @@ fn max_pool_columns(
     } else {
         [MAX_DIMENSION, i64::MAX]
     };
+    let kind = match lowering.operator().code.kind {
+        OpKind::ArgMax => Kind::MaxPooling,
+        _ => Kind::Maximum,
+    };
     for (rows, n_of_rows) in row_parts(rows, most_rows) {
         for (depth, n_of_depth) in row_parts(depth, most_depth) {
             let is_whole = [rows, n, depth] == whole;
@@ -271,7 +275,7 @@ fn max_pool_columns(
                 } else {
                     Alias::Separate
                 },
-                ..lowering.operation(Action::Layer(Kind::MaxPooling), &[input], output)
+                ..lowering.operation(Action::Layer(kind), &[input], output)
             });
         }
     }

@@ -2,6 +2,7 @@
 //! `LegaliseResize` of Vela.
 
 use super::lowering::{Lowering, ones};
+use super::movement::copied_pieces;
 use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, Operation, Window};
@@ -23,18 +24,29 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
         _ => return None,
     };
     let (input, output) = (lowering.input(0)?, lowering.output()?);
-    let ([h, w, c], [to_h, to_w, _]) = (lowering.shape(input), lowering.shape(output));
-    if h * w == 1 {
+    let [ifm, ofm] = [input, output].map(|map_idx| lowering.shape_of_one(map_idx));
+    if ifm[0] * ifm[1] == 1 {
         // Vela counts no bytes of the zeros on Ethos-U85.
         let shape = if lowering.accelerator.is_u85() {
             [1; 3]
         } else {
-            [to_h, to_w, c]
+            ofm
         };
         let zeros = lowering.constant(shape, lowering.element_bytes(output));
-        lowering.binary(Arithmetic::Sum, [input, zeros], output);
+        match copied_pieces(&lowering.tensor(output).shape) {
+            (_, n_inputs) if n_inputs > 1.0 => lowering.push(Operation {
+                view_shapes: Some(Box::new([ifm, ofm])),
+                second_part: Some(Box::new(shape)),
+                repeats: n_inputs,
+                ..lowering.operation(Action::Binary(Arithmetic::Sum), &[input, zeros], output)
+            }),
+            _ => {
+                lowering.binary(Arithmetic::Sum, [input, zeros], output);
+            }
+        }
         return Some(());
     }
+    let ([h, w, _], [to_h, to_w, _]) = (lowering.shape(input), lowering.shape(output));
     let is_between = is_bilinear && half_pixel_centers;
     if [h, w] == [to_h, to_w] && !is_between {
         lowering.push(Operation {

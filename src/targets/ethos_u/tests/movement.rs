@@ -357,6 +357,17 @@ fn maxima_of_many_rows_take_two_operations() {
     ]);
 }
 
+/// The maxima of an axis are written at the rate of average pooling, which is half that of max pooling.
+#[test]
+fn maxima_of_an_axis_are_written_slowly() {
+    let mut network = NetworkFile::new(&[1, 8, 8, 4]);
+    network.largest(0, 1);
+    network.check(&[
+        (Product::U55x32, [232.0, 288.0, 0.0]),
+        (Product::U55x64, [272.0, 288.0, 0.0]),
+    ]);
+}
+
 /// Its producer does not write the output in place of it.
 #[test]
 fn padding_by_nothing_is_a_copy() {
