@@ -424,7 +424,12 @@ impl Run {
             elementwise.element_bytes.ifm,
             elementwise.is_brick.ifm,
         );
-        self.written_bytes *= elementwise.write_inflation(accelerator, to);
+        let mut written = *elementwise;
+        written.is_brick.ofm &= !step.chain_writes_linear;
+        if step.joined_channels > 0 {
+            written.shapes.ofm[2] = step.joined_channels;
+        }
+        self.written_bytes *= written.write_inflation(accelerator, to);
         if let Some((second, (memory, map))) = step.second.as_ref().zip(places.second) {
             self.second_bytes *= elementwise.read_inflation(
                 &memory,

@@ -873,6 +873,23 @@ fn activations_write_bursts_of_the_whole_concatenation() {
     ]);
 }
 
+/// What is inside of a chain may be in bricks, its output for callers is not.
+#[test]
+fn chains_write_bursts_of_their_last_output() {
+    let mut network = NetworkFile::new(&[1, 14, 14, 48]);
+    let other = network.map(&[1, 14, 14, 48]);
+    network.other_inputs.push(other);
+    let options = BuiltinOptions::Mul {
+        activation: Activation::None,
+    };
+    let product = network.call_with(OpKind::Mul, &[0, other], &[1, 14, 14, 48], options);
+    network.call(OpKind::Abs, &[product], &[1, 14, 14, 48]);
+    network.check(&[
+        (Product::U85x256, [7840.0, 0.0, 94080.0]),
+        (Product::U85x2048, [7840.0, 0.0, 94080.0]),
+    ]);
+}
+
 /// A convolution of stride 1 that pads and rectifies.
 fn with_relu() -> BuiltinOptions {
     BuiltinOptions::Conv2D {
