@@ -36,6 +36,20 @@ fn shapes_that_are_computed_are_known() {
     );
 }
 
+/// What scikit-learn's converter writes before a network; ONNX Runtime's results have these shapes.
+#[test]
+fn scaled_features_have_the_shape_of_the_features() {
+    let file = File::default()
+        .input("x", &[5, 3].map(Size::Of))
+        .weights("w", &[3, 4])
+        .node("Scaler", &["x"], "a", &[])
+        .domain("ai.onnx.ml")
+        .node("MatMul", &["a", "w"], "y", &[])
+        .output("y");
+    let shapes = operators(&read(&file)).into_iter().map(|(_, shape)| shape);
+    assert_eq!(shapes.collect::<Vec<_>>(), [[5, 3], [5, 4]]);
+}
+
 /// Exporters compute `SAME` padding from the input's shape, in floats and with a bound at 0 alone. By hand:
 /// `max((ceil(33 / 2) − 1) × 2 + 3 − 33, 0)` is 2, `max((ceil(32 / 2) − 1) × 2 + 1 − 32, 0)` is 0 rather than −1.
 #[test]

@@ -71,6 +71,9 @@ const CONTRIB_ELEMENTWISE: &[&str] = &[
     "SkipSimplifiedLayerNormalization",
 ];
 
+/// Operators of classical learning (`ai.onnx.ml`) that change each value.
+const ML_ELEMENTWISE: &[&str] = &["Binarizer", "Imputer", "Normalizer", "Scaler"];
+
 /// Operators of ONNX whose results have as many entries as the values of their inputs decide.
 const SIZED_BY_VALUES: &[&str] = &["Compress", "NonMaxSuppression", "NonZero", "Unique"];
 
@@ -103,6 +106,7 @@ impl<'a> Converter<'a> {
         match node.text.domain {
             "" | "ai.onnx" => self.onnx_shape(node, place),
             contrib::DOMAIN => self.contrib_shape(node, place),
+            "ai.onnx.ml" if ML_ELEMENTWISE.contains(&node.text.op_type) => self.shape_of(node, 0),
             _ => None,
         }
     }
@@ -448,6 +452,7 @@ impl<'a> Converter<'a> {
                 name if UNCOUNTED.contains(&name) || is_plugin(name) => return None,
                 _ => 0,
             },
+            ("ai.onnx.ml", name) if ML_ELEMENTWISE.contains(&name) => 0,
             (contrib::DOMAIN, "MatMulNBits" | "FusedMatMul") => {
                 let (shape, units) = self.contrib_product(node)?;
                 product(&shape)?.checked_mul(units)?
