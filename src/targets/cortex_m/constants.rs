@@ -291,9 +291,14 @@ impl Target {
         )
     }
 
+    /// Whether hardly any network was measured.
+    pub fn has_few_networks(&self) -> bool {
+        self.n_networks < MIN_NETWORKS
+    }
+
     /// In words, that hardly any network was measured; `None` where enough were.
     pub fn few_networks(&self) -> Option<Diagnostic> {
-        (self.n_networks < MIN_NETWORKS).then(|| Diagnostic {
+        self.has_few_networks().then(|| Diagnostic {
             severity: Severity::Warning,
             code: "few-measurements",
             message: format!(

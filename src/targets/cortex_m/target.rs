@@ -380,10 +380,11 @@ impl Microcontroller {
             || !self.fitted.is_release_measured()
     }
 
-    /// `None` where nothing was measured.
+    /// `None` where nothing was measured, or too few networks to say anything about others.
     fn expected_error_percent(&self) -> Option<f64> {
         let error = self.fitted.stated_percent;
-        (!self.is_assumed()).then_some(error.min(MAX_ERROR_PERCENT))
+        let is_known = !self.is_assumed() && !self.fitted.has_few_networks();
+        is_known.then_some(error.min(MAX_ERROR_PERCENT))
     }
 
     /// The result for a file whose work cannot be counted. The arena has reasons of its own.
