@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 
 use super::constants::{Constants, Runtime, Target};
-use super::operator_counts::{Kind, OperatorCounts, Program, kind, operator_counts};
+use super::operator_counts::{Kind, OperatorCounts, Program, Term, kind, operator_counts};
 use super::support::{
     MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, check, multiplies, other_operand_types,
 };
@@ -48,6 +48,10 @@ pub struct InferenceEnergy {
 
 /// The cost of an operator that no measured network contains may be its count divided by this, or multiplied with it.
 const UNMEASURED_FACTOR: f64 = 10.0;
+
+/// The time of reading flash outside of the chip may be its estimate divided by this, or multiplied with it: two latencies of
+/// the one measured network that reads it again and again ask for 0.5 and 1.3 of it.
+const OFF_CHIP_WEIGHTS_FACTOR: f64 = 2.0;
 
 /// Latency of one inference on a target of [`Constants::targets`], at `clock_mhz` if given. Linear in nodes and weight
 /// bytes.
@@ -186,7 +190,10 @@ fn latency_sum<'c>(
     clock_mhz: f64,
 ) -> Latency {
     let (mut operators_ms, mut unmeasured) = (Vec::new(), BTreeSet::new());
-    let [mut measured_ms, mut unmeasured_ms] = [0.0, 0.0];
+    let [mut on_chip_ms, mut off_chip_ms, mut unmeasured_ms] = [0.0, 0.0, 0.0];
+    let cycle_ms = target.cycles_factor / (1e3 * clock_mhz);
+    let off_chip_cost = runtime.costs.get(&Term::OffChipWeightBytes);
+    let off_chip_cost = off_chip_cost.copied().unwrap_or(0.0);
     for (node_idx, counts, is_unmeasured) in operators {
         let cycles = runtime.cycles(counts);
         let cycles = if is_unmeasured {
@@ -194,13 +201,15 @@ fn latency_sum<'c>(
         } else {
             cycles
         };
-        let ms = cycles * target.cycles_factor / (1e3 * clock_mhz);
+        let ms = cycles * cycle_ms;
         operators_ms.push(ms);
         if is_unmeasured {
             unmeasured_ms += ms;
             unmeasured.insert(counts.operator.name().to_owned());
         } else {
-            measured_ms += ms;
+            let part_ms = off_chip_cost * counts.count(Term::OffChipWeightBytes) * cycle_ms;
+            off_chip_ms += part_ms;
+            on_chip_ms += ms - part_ms;
         }
     }
     // A sum of nothing would be -0.
@@ -209,8 +218,14 @@ fn latency_sum<'c>(
     Latency {
         clock_mhz,
         value_ms,
-        lo_ms: (measured_ms + unmeasured_ms / UNMEASURED_FACTOR) / factor,
-        hi_ms: (measured_ms + unmeasured_ms * UNMEASURED_FACTOR) * factor,
+        lo_ms: (on_chip_ms
+            + off_chip_ms / OFF_CHIP_WEIGHTS_FACTOR
+            + unmeasured_ms / UNMEASURED_FACTOR)
+            / factor,
+        hi_ms: (on_chip_ms
+            + off_chip_ms * OFF_CHIP_WEIGHTS_FACTOR
+            + unmeasured_ms * UNMEASURED_FACTOR)
+            * factor,
         operators_ms,
         unmeasured,
     }
@@ -259,6 +274,40 @@ mod tests {
     use crate::formats::tflite::{OpKind, TensorType};
     use crate::graph::analysis::analyze;
     use crate::graph::analysis::fixtures::{graph_of, model, operator, subgraph, tensor};
+
+    /// Weights that are read from outside of the chip are surer to take time than how much.
+    #[test]
+    fn flash_outside_of_the_chip_widens_the_interval() {
+        let target = Constants::shipped().target("cortex-m7-stm32h747").unwrap();
+        let map = || tensor(TensorType::Int8, &[1, 4]);
+        let model = model(vec![subgraph(
+            vec![map(), map()],
+            vec![operator(OpKind::Relu, &[0], &[1])],
+        )]);
+        let graph = graph_of(&model);
+        let analysis = analyze(&graph);
+        let of_bytes = |bytes: f64| {
+            let counts = OperatorCounts {
+                operator: OpKind::Conv2d,
+                terms: vec![
+                    (Term::ConvolutionProducts, 1e9),
+                    (Term::OffChipWeightBytes, bytes),
+                ],
+            };
+            latency_of(&[counts], &Kernels::new(&graph, &analysis), target, 400.0).unwrap()
+        };
+        let (without, with) = (of_bytes(0.0), of_bytes(1e8));
+        let off_chip_ms = with.value_ms - without.value_ms;
+        println!("{:.0} ms, {off_chip_ms:.0} ms of it", with.value_ms);
+        assert!((500.0..2000.0).contains(&off_chip_ms), "100 MB/s or so");
+        let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+        let by_hand = target.interval_factor * without.value_ms;
+        assert!(close(without.hi_ms, by_hand));
+        let by_hand = target.interval_factor * (without.value_ms + 2.0 * off_chip_ms);
+        assert!(close(with.hi_ms, by_hand));
+        let by_hand = (without.value_ms + off_chip_ms / 2.0) / target.interval_factor;
+        assert!(close(with.lo_ms, by_hand));
+    }
 
     /// Reference kernels that take hundreds of instructions for a value: one in a cycle at 400 MHz is slower than a
     /// Cortex-A53 at 1.8 GHz.
