@@ -10,8 +10,13 @@ pub struct Case {
 impl Case {
     /// The file of the largest amounts.
     pub fn largest(&self) -> Vec<u8> {
+        self.part_of_largest(1)
+    }
+
+    /// The largest file with the `divisor`-th part of what is repeated, as often.
+    pub fn part_of_largest(&self, divisor: usize) -> Vec<u8> {
         (self.file)(Amounts {
-            n: self.size,
+            n: self.size / divisor,
             repeats: MAX_REPEATS,
         })
     }
