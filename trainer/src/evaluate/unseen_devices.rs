@@ -25,7 +25,7 @@ use super::device_prior::{prior_of, whole_latencies};
 use super::profiles::{latencies_ms, processors, report_on};
 use crate::estimate_errors::Errors;
 use crate::markdown::{Head, table};
-use crate::targets::cortex_a::boards::measurements::{Source, read_device};
+use crate::targets::cortex_a::boards::measurements::{Source, help_copies, read_device};
 use crate::targets::cortex_a::boards::rebuild::{self, DEPLOYMENTS};
 
 /// Estimates networks on devices that nothing was fitted to, from a few of their latencies.
@@ -105,6 +105,8 @@ type Latencies = BTreeMap<String, f64>;
 
 /// Networks that are asked for, and networks that can be measured in the order of a draw.
 struct Draw<'n> {
+    /// Target that a prior of other devices is of, and whose estimates are shown beside.
+    base: &'static str,
     device: &'n Latencies,
     asked: Vec<&'n DeviceNetwork>,
     pool: Vec<&'n DeviceNetwork>,
@@ -134,8 +136,9 @@ pub fn run(args: &EvaluateUnseenDevicesArgs) -> Result<()> {
          says. The prior is that of the other processors: on all networks, or on those alone whose families are not asked for. \
          `any runtime` is the prior without ncnn. The simplest method is the estimate of {BASE} times one factor.\n\n{}\n## \
          NAS-Bench-201\n\n{} phones, {N_ASKED_CELLS} cells each that are asked for, in float32. Measured cells are others. \
-         Latencies of four phones were published in whole milliseconds. The prior is that of any runtime, and the simplest method \
-         the estimate of {PHONE_BASE} times one factor.\n\n{}",
+         Cells whose graph is that of another cell are left out: HELP measured them too, and its readings of one graph differ. \
+         Latencies of four phones were published in whole milliseconds. The prior is that of any runtime or, with *other phones \
+         known*, that of the five others. The simplest method is the estimate of {PHONE_BASE} times one factor.\n\n{}",
         args.seeds,
         FAMILIES.iter().map(|family| family.len()).sum::<usize>(),
         FAMILIES.len(),
@@ -226,6 +229,7 @@ fn drawn(
         all.filter(|one| families.contains(&one.family)).collect()
     };
     let mut draw = Draw {
+        base: BASE,
         device: latencies,
         asked: networks_of(asked),
         pool: networks_of(others),
@@ -245,7 +249,7 @@ fn drawn(
     ] {
         answers.extend(draw.devices(prior.as_ref(), priors, &N_MEASURED)?);
     }
-    answers.extend(draw.lines(BASE, &N_MEASURED)?);
+    answers.extend(draw.lines(&N_MEASURED)?);
     Ok(answers)
 }
 
@@ -313,37 +317,60 @@ fn devices(measurements: &Path, networks: &[DeviceNetwork]) -> Result<BTreeMap<S
 }
 
 fn phones(args: &EvaluateUnseenDevicesArgs, processors: &[Box<dyn Target>]) -> Result<Rows> {
-    let mut rows = Rows::new();
-    let mut known: BTreeMap<(String, &str), DeviceNetwork> = BTreeMap::new();
+    let mut networks: BTreeMap<(String, &str), DeviceNetwork> = BTreeMap::new();
+    let mut latencies: Vec<Latencies> = Vec::new();
+    let copies = help_copies(&args.measurements)?;
     for (_, source, task) in PHONES {
-        let measured = read_device(&args.measurements, source)?;
+        let mut measured = read_device(&args.measurements, source)?;
+        measured.retain(|(arch, _), _| !copies.contains(arch));
         let deployment = DEPLOYMENTS.iter().find(|one| one.task == task);
         let deployment = deployment.context("every task is deployed")?;
-        let mut latencies = Latencies::new();
+        let mut of_phone = Latencies::new();
         for graph in rebuild::draw(&measured, N_ASKED_CELLS + N_POOL, 1) {
             let value = measured.get(&(graph.arch.clone(), task.to_owned()));
             let value = value.context("a drawn graph was measured")?;
-            latencies.insert(graph.arch.clone(), value.latency_ms);
-            if let Entry::Vacant(place) = known.entry((graph.arch.clone(), task)) {
+            of_phone.insert(graph.arch.clone(), value.latency_ms);
+            if let Entry::Vacant(place) = networks.entry((graph.arch.clone(), task)) {
                 let bytes = graph.to_tflite(deployment);
                 place.insert(DeviceNetwork::new(&graph.arch, 0, &bytes, processors)?);
             }
         }
+        latencies.push(of_phone);
+    }
+    let mut rows = Rows::new();
+    for (phone, (_, _, task)) in PHONES.iter().enumerate() {
+        let others = (0..PHONES.len()).filter(|other| *other != phone);
+        let measured = others.map(|other| {
+            let known = latencies[other].iter();
+            let known =
+                known.map(|(arch, ms)| (&networks[&(arch.clone(), PHONES[other].2)].network, *ms));
+            whole_latencies(PHONE_BASE, known)
+        });
+        let of_others = prior_of(&measured.collect::<Result<Vec<_>>>()?);
         for seed in 0..args.seeds {
-            let mut all: Vec<&DeviceNetwork> = latencies
+            let mut all: Vec<&DeviceNetwork> = latencies[phone]
                 .keys()
-                .map(|arch| &known[&(arch.clone(), task)])
+                .map(|arch| &networks[&(arch.clone(), *task)])
                 .collect();
             all.shuffle(&mut ChaCha8Rng::seed_from_u64(1000 + seed));
             let (asked, pool) = all.split_at(N_ASKED_CELLS);
             let draw = Draw {
-                device: &latencies,
+                base: PHONE_BASE,
+                device: &latencies[phone],
                 asked: asked.to_vec(),
                 pool: pool.to_vec(),
             };
-            let ways = ["random", "chosen"];
-            let mut answers = draw.devices(None, ways, &N_MEASURED_CELLS)?;
-            answers.extend(draw.lines(PHONE_BASE, &N_MEASURED_CELLS)?);
+            let mut answers = Answered::new();
+            for (prior, ways) in [
+                (
+                    Some(&of_others),
+                    ["random, other phones known", "chosen, other phones known"],
+                ),
+                (None, ["random", "chosen"]),
+            ] {
+                answers.extend(draw.devices(prior, ways, &N_MEASURED_CELLS)?);
+            }
+            answers.extend(draw.lines(&N_MEASURED_CELLS)?);
             for (key, one) in &answers {
                 add(&mut rows, *key, one);
             }
@@ -398,7 +425,7 @@ impl Draw<'_> {
                 let Some(prior) = prior else { continue };
                 let fit = Fit::new(&[], prior);
                 let estimates = self.asked.iter().map(|one| {
-                    let plan = one.network.plan(BASE).context("a base has parts")?;
+                    let plan = one.network.plan(self.base).context("a base has parts")?;
                     let (ms, variance) = fit
                         .estimate(plan.whole())
                         .context("a network has operators")?;
@@ -452,7 +479,7 @@ impl Draw<'_> {
                 profile_name: "latency.csv",
             })
             .collect();
-        let base = prior.map(|_| BASE);
+        let base = prior.map(|_| self.base);
         Ok(calibrate_from(prior, "device", 1, &measured, base, None)?)
     }
 
@@ -467,7 +494,8 @@ impl Draw<'_> {
     }
 
     /// The line through random networks, and one factor on a target.
-    fn lines(&self, base: &str, n_measured: &[usize]) -> Result<Answered> {
+    fn lines(&self, n_measured: &[usize]) -> Result<Answered> {
+        let base = self.base;
         let mut answered = Vec::new();
         for &n in n_measured.iter().filter(|n| **n <= self.pool.len()) {
             let measured = &self.pool[..n];
@@ -510,6 +538,8 @@ fn place(way: &str) -> usize {
         "chosen, families unseen",
         "random, any runtime",
         "chosen, any runtime",
+        "random, other phones known",
+        "chosen, other phones known",
         "line through random ones",
         "one factor",
     ];

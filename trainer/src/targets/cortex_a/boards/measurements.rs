@@ -1,6 +1,6 @@
 //! Published measurements of NAS-Bench-201 networks on Raspberry Pis, from `../shared/data`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -100,6 +100,18 @@ fn help(folder: &Path, column: &str) -> Result<ByNetwork> {
         measured.insert(key, value);
     }
     Ok(measured)
+}
+
+/// The cells of HELP whose graph is that of another cell, which were measured again. Readings of one graph differ by more
+/// than those of two graphs often do.
+pub fn help_copies(folder: &Path) -> Result<BTreeSet<String>> {
+    let mut copies = BTreeSet::new();
+    for row in read(&folder.join(RPI4_FILE))? {
+        if row.cell("arch_idx")? != row.cell("rep_arch_idx")? {
+            copies.insert(row.cell("arch_str")?.to_owned());
+        }
+    }
+    Ok(copies)
 }
 
 /// Latency in ms of MLPerf's MobileNets on the Raspberry Pi 4, by their name in the table: the median over rounds of
