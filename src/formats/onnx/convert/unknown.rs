@@ -34,7 +34,9 @@ const PROGRAMS: &[&str] = &[
 /// Whether a name without a domain is that of a vendor's plugin, such as `EfficientNMS_TRT`: no operator of ONNX or of ONNX
 /// Runtime has an underscore in its name.
 pub(super) fn is_plugin(op_type: &str) -> bool {
-    op_type.contains('_')
+    // Of a long name, only what is kept is looked at.
+    let mut kept = op_type.bytes().take(MAX_OPERATOR_NAME_CHARS);
+    kept.any(|byte| byte == b'_')
 }
 
 /// Whether the part of a name that is kept contains small letters, which may be large there.
