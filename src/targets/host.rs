@@ -115,7 +115,11 @@ impl Host {
     /// Whether the host has a cost for a node.
     fn runs(&self, network: &Network, node_idx: usize) -> bool {
         match self {
-            Self::CortexA(_) => !cortex_a::kernel_counts_of(network)[node_idx].is_unknown,
+            Self::CortexA(_) => {
+                let operator = network.graph.nodes[node_idx].operator;
+                !cortex_a::kernel_counts_of(network)[node_idx].is_unknown
+                    && !cortex_a::is_uncounted_of_vendor(operator)
+            }
             Self::CortexM { .. } => cortex_m::is_known(&network.graph.nodes[node_idx]),
         }
     }

@@ -348,6 +348,29 @@ fn unknown_work_has_no_estimate() {
         assert_eq!(*reason, "unknown-work");
         assert!(words.contains("2 other operators take"), "{words}");
     }
+    // Where the others take most of the time, the bound of such a node tells enough.
+    let file = File::default()
+        .image(IMAGE)
+        .weights("expand", &[256, 4, 5, 5])
+        .weights("reduce", &[4, 256, 5, 5])
+        .node("Conv", &["x", "expand"], "a", &[("pads", &[2; 4])])
+        .node("Conv", &["a", "reduce"], "b", &[("pads", &[2; 4])])
+        .node("Rotated", &["b"], "y", &[])
+        .domain("mmdeploy")
+        .output("y");
+    let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
+    let of_processor = (report.results.iter()).find(|one| one.target == "cortex-a76-rpi5");
+    let outcome = of_processor.map(|one| &one.outcome);
+    let Some(Outcome::Estimate {
+        value,
+        hi: Some(hi),
+        ..
+    }) = outcome
+    else {
+        panic!("expected an estimate, found {outcome:?}");
+    };
+    println!("{value} ms, at most {hi}");
+    assert!(*hi < 4.0 * value);
     for domain in ["vendor.npu", "com.microsoft", ""] {
         let program = behind_a_convolution("Program", domain, &[1; 1024]);
         assert_eq!(n_latencies(&program), 0, "{domain}");

@@ -38,7 +38,7 @@ pub struct KernelCounts {
     /// Whether it copies values and computes none.
     pub copies: bool,
     /// Whether its work on a processor is unknown: it was compiled for an accelerator, or only its vendor knows what it
-    /// computes.
+    /// computes and its bytes bound it too loosely.
     pub is_unknown: bool,
 }
 
@@ -190,9 +190,13 @@ fn node_counts(
         macs: cost.macs as f64 + compared_boxes(graph, node),
         values: shapes.in_values + shapes.out_values,
         copies,
-        is_unknown: is_compiled(&node.operator.code)
-            || (is_vendors(node.operator) && !is_detection(node.operator)),
+        is_unknown: is_compiled(&node.operator.code),
     }
+}
+
+/// Whether only its vendor knows what an operator computes, and it was never counted.
+pub fn is_uncounted_of_vendor(operator: &Operator) -> bool {
+    is_vendors(operator) && !is_detection(operator)
 }
 
 /// Whether an operator is TensorFlow Lite's detection post-processing, a custom operator that was counted.

@@ -21,7 +21,9 @@ pub use self::costs::{
     COMMON, Class as CostClass, Costs, KernelCosts, RARE_SHARE, SMALL, TargetCosts,
 };
 pub use self::instruction_count::{InstructionCount, Source};
-pub use self::kernel_counts::{Class, KernelCounts, Terms, inference_counts, kernel_counts};
+pub use self::kernel_counts::{
+    Class, KernelCounts, Terms, inference_counts, is_uncounted_of_vendor, kernel_counts,
+};
 pub use self::latency::{Latency, instruction_counts, latency, latency_of};
 pub use self::shared_counts::{instruction_counts_of, kernel_counts_of};
 pub use self::single_operators::{GeneralCost, SingleKernel, SingleOperators, SingleTarget};

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use super::{
     Board, Constants, Costs, Energy, KernelCounts, Latency, NEVER_MEASURED, Source, TargetCosts,
-    instruction_counts_of, kernel_counts_of, latency_of,
+    instruction_counts_of, is_uncounted_of_vendor, kernel_counts_of, latency, latency_of,
 };
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::Operator;
@@ -110,16 +110,13 @@ impl Target for CortexA {
         })
     }
 
-    /// LiteRT runs every operator except those that were compiled for an accelerator, and vendors' custom operators.
+    /// LiteRT runs every operator except those that were compiled for an accelerator; custom ones with a kernel of their vendor.
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
         let operators = kernel_counts_of(network).iter().enumerate();
         let unknown = operators.filter(|(_, counts)| counts.is_unknown);
         let unsupported = unknown.map(|(node_idx, _)| UnsupportedOperator {
             node_idx,
-            reason: match is_compiled(&network.graph.nodes[node_idx].operator.code) {
-                true => UnsupportedReason::Compiled,
-                false => UnsupportedReason::CustomOperator,
-            },
+            reason: UnsupportedReason::Compiled,
         });
         unsupported.collect()
     }
@@ -195,12 +192,17 @@ impl CortexA {
         let counted = instruction_counts_of(network, &self.board.counted_as);
         let latency =
             counted.and_then(|counted| latency_of(self.board, operators, counted, n_threads));
-        let Some(latency) = latency else {
+        let Some(mut latency) = latency else {
             return (
                 Outcome::unavailable(UnavailableReason::NeverMeasured),
                 Vec::new(),
             );
         };
+        if is_loose(&latency)
+            && let Some(of_others) = self.without_vendors(graph, operators, n_threads)
+        {
+            latency = of_others;
+        }
         if let Some(reason) = custom_operators(graph, &latency) {
             return (Outcome::unavailable(reason), Vec::new());
         }
@@ -226,6 +228,27 @@ impl CortexA {
         (outcome, never_counted.into_iter().collect())
     }
 
+    /// The latency of the operators that are known, if vendors' custom operators are what makes that of all of them loose.
+    fn without_vendors(
+        &self,
+        graph: &Graph,
+        operators: &[KernelCounts],
+        n_threads: u32,
+    ) -> Option<Latency> {
+        let is_of_vendor = |node: &Node| is_uncounted_of_vendor(node.operator);
+        if !graph.nodes.iter().any(is_of_vendor) {
+            return None;
+        }
+        let pairs = operators.iter().zip(graph.nodes.iter());
+        let known: Vec<KernelCounts> = pairs
+            .map(|(counts, node)| KernelCounts {
+                is_unknown: counts.is_unknown || is_of_vendor(node),
+                ..counts.clone()
+            })
+            .collect();
+        latency(self.board, &known, n_threads).filter(|known| !is_loose(known))
+    }
+
     fn in_words(&self) -> &str {
         self.words.get_or_init(|| {
             let costs = Costs::shipped().target(&self.board.counted_as);
@@ -233,6 +256,14 @@ impl CortexA {
             format!("{costs}; {}", self.board.in_words())
         })
     }
+}
+
+/// The largest upper end of an interval with vendors' custom operators, in estimates: their bytes bound what they take, which tells
+/// enough where the others take most of the time.
+const MAX_LOOSENESS: f64 = 4.0;
+
+fn is_loose(latency: &Latency) -> bool {
+    latency.hi_ms > MAX_LOOSENESS * latency.value_ms
 }
 
 fn modelled(configuration: String) -> Provenance {

@@ -34,9 +34,9 @@ const SPREAD_NETWORKS: f64 = 4.0;
 const SPREAD_NETWORKS_OF_KNOWN: f64 = 12.0;
 
 /// The base is expected to be as fast; a call takes half a microsecond, and an inference five, beside what the base has for
-/// them. The scale is free within a factor of a hundred. The deviations of the classes are four thirds of how the known
-/// processors differ from the one that is most similar to each, after a common scale, because a device of one's own may run
-/// another runtime: `litecast-trainer evaluate-profiles` prints them.
+/// them. The scale is free within a factor of a hundred. The deviations of the classes are larger than those of the known
+/// processors from the one that is most similar to each, after a common scale, because a device of one's own may run another
+/// runtime: `litecast-trainer evaluate-profiles` prints the latter.
 pub const ANY_RUNTIME: Prior = Prior::independent(
     [
         0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -7.6, -5.3,
