@@ -281,8 +281,10 @@ fn latencies(report: &Report) -> impl Iterator<Item = (&str, f64, [Option<f64>; 
     })
 }
 
-/// Whole networks take longer than this nowhere; a number beyond it has to have a wide interval.
+/// Whole networks take longer than this nowhere; a number beyond it has to have a wide interval: the longest that was measured
+/// on any target takes a hundredth of it.
 const LONG_MS: f64 = 3.6e6;
+const LONG_WIDTH: f64 = 3.0;
 
 #[test]
 fn no_target_does_what_its_hardware_cannot() {
@@ -331,7 +333,8 @@ fn no_target_does_what_its_hardware_cannot() {
             if ms == 0.0 && case.moved_values > 0.0 {
                 fail("zero for work");
             }
-            if ms > LONG_MS && !(is_told && lo.zip(hi).is_some_and(|(lo, hi)| hi > 4.0 * lo)) {
+            if ms > LONG_MS && !(is_told && lo.zip(hi).is_some_and(|(lo, hi)| hi > LONG_WIDTH * lo))
+            {
                 fail("hours without a doubt");
             }
         }
