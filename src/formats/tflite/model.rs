@@ -281,6 +281,14 @@ impl Tensor {
         })
     }
 
+    /// Whether the number of values fits 64 bits, and that of their bytes where the type tells it.
+    pub fn has_countable_size(&self) -> bool {
+        match self.tensor_type.bits_per_value() {
+            Some(_) => self.byte_len().is_some(),
+            None => self.element_count().is_some(),
+        }
+    }
+
     /// Bytes of the values without sparsity, those narrower than a byte packed; `None` where
     /// it does not follow from the type, or does not fit 64 bits.
     pub fn byte_len(&self) -> Option<u64> {

@@ -235,11 +235,7 @@ fn check_size(
         tensor_idx,
         name: &tensor.name,
     };
-    let overflows = match tensor.tensor_type.bits_per_value() {
-        Some(_) => tensor.byte_len().is_none(),
-        None => tensor.element_count().is_none(),
-    };
-    if overflows {
+    if !tensor.has_countable_size() {
         let shape = format!("{:?}", tensor.shape);
         return Err(ParseError::ShapeOverflow {
             place: place.to_string(),

@@ -127,8 +127,7 @@ fn enlarge(tensor: &mut Tensor, factor: u32) -> bool {
     };
     *first = grown;
     // As the reader promises of every tensor.
-    tensor.element_count().is_some() && tensor.byte_len().is_some()
-        || tensor.tensor_type.bits_per_value().is_none()
+    tensor.has_countable_size()
 }
 
 #[cfg(test)]
@@ -172,6 +171,16 @@ mod tests {
         match result.unwrap_err() {
             BatchError::Operator { problem, .. } => problem,
             error => panic!("{error}"),
+        }
+    }
+
+    /// Also of a type without a known length, whose values are counted.
+    #[test]
+    fn sizes_stay_within_64_bits() {
+        for tensor_type in [INT8, TensorType::Unknown(23)] {
+            let mut tensor = tensor(tensor_type, &[1, 385_875_969, i32::MAX]);
+            assert!(enlarge(&mut tensor, 2), "{tensor_type:?}");
+            assert!(!enlarge(&mut tensor, 255), "{tensor_type:?}");
         }
     }
 

@@ -160,11 +160,7 @@ fn set_open(tensor: &mut Tensor, shape: &Shape) -> bool {
         return false;
     }
     let before = std::mem::replace(&mut tensor.shape, sizes);
-    let has_bytes = match tensor.tensor_type.bits_per_value() {
-        Some(_) => tensor.byte_len().is_some(),
-        None => tensor.element_count().is_some(),
-    };
-    if !has_bytes {
+    if !tensor.has_countable_size() {
         tensor.shape = before;
         return false;
     }
@@ -188,10 +184,7 @@ fn set(tensor: &mut Tensor, shape: &Shape) -> bool {
         return false;
     };
     tensor.shape = sizes;
-    tensor.has_rank = match tensor.tensor_type.bits_per_value() {
-        Some(_) => tensor.byte_len().is_some(),
-        None => tensor.element_count().is_some(),
-    };
+    tensor.has_rank = tensor.has_countable_size();
     if !tensor.has_rank {
         tensor.shape = Vec::new();
     }
