@@ -109,17 +109,21 @@ impl Host {
             return Err(reason);
         }
         let latency = self.sum(network, nodes);
-        latency.ok_or(UnavailableReason::NeverMeasured)
+        let latency = latency.ok_or(UnavailableReason::NeverMeasured)?;
+        let mut nodes = nodes.iter().map(|&idx| &network.graph.nodes[idx]);
+        let of_vendor = nodes.find(|node| cortex_a::is_uncounted_of_vendor(node.operator));
+        match of_vendor {
+            Some(node) if cortex_a::is_loose(latency.value_ms, latency.hi_ms) => {
+                Err(self.no_cost_of(node))
+            }
+            _ => Ok(latency),
+        }
     }
 
     /// Whether the host has a cost for a node.
     fn runs(&self, network: &Network, node_idx: usize) -> bool {
         match self {
-            Self::CortexA(_) => {
-                let operator = network.graph.nodes[node_idx].operator;
-                !cortex_a::kernel_counts_of(network)[node_idx].is_unknown
-                    && !cortex_a::is_uncounted_of_vendor(operator)
-            }
+            Self::CortexA(_) => !cortex_a::kernel_counts_of(network)[node_idx].is_unknown,
             Self::CortexM { .. } => cortex_m::is_known(&network.graph.nodes[node_idx]),
         }
     }

@@ -14,6 +14,15 @@ use super::{
 /// Of the 90 % interval, in logarithms, of the time of an instruction on cores that execute in order.
 const INSTRUCTION_LOG_ERROR: f64 = 1.645 * INSTRUCTION_SPREAD;
 
+/// The largest upper end of an interval with vendors' custom operators, in estimates: their bytes bound what they take, which
+/// tells enough where the others take most of the time.
+const MAX_LOOSENESS: f64 = 4.0;
+
+/// Whether a latency with vendors' custom operators is withheld for the upper end of its interval.
+pub fn is_loose(value_ms: f64, hi_ms: f64) -> bool {
+    hi_ms > MAX_LOOSENESS * value_ms
+}
+
 /// Latency of one inference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {

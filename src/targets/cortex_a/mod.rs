@@ -24,7 +24,7 @@ pub use self::instruction_count::{InstructionCount, Source};
 pub use self::kernel_counts::{
     Class, KernelCounts, Terms, inference_counts, is_uncounted_of_vendor, kernel_counts,
 };
-pub use self::latency::{Latency, instruction_counts, latency, latency_of};
+pub use self::latency::{Latency, instruction_counts, is_loose, latency, latency_of};
 pub use self::shared_counts::{instruction_counts_of, kernel_counts_of};
 pub use self::single_operators::{GeneralCost, SingleKernel, SingleOperators, SingleTarget};
 pub use self::target::{FAMILY, targets};

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use super::{
     Board, Constants, Costs, Energy, KernelCounts, Latency, NEVER_MEASURED, Source, TargetCosts,
-    instruction_counts_of, is_uncounted_of_vendor, kernel_counts_of, latency, latency_of,
+    instruction_counts_of, is_loose, is_uncounted_of_vendor, kernel_counts_of, latency, latency_of,
 };
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::Operator;
@@ -198,7 +198,7 @@ impl CortexA {
                 Vec::new(),
             );
         };
-        if is_loose(&latency)
+        if is_loose(latency.value_ms, latency.hi_ms)
             && let Some(of_others) = self.without_vendors(graph, operators, n_threads)
         {
             latency = of_others;
@@ -246,7 +246,8 @@ impl CortexA {
                 ..counts.clone()
             })
             .collect();
-        latency(self.board, &known, n_threads).filter(|known| !is_loose(known))
+        latency(self.board, &known, n_threads)
+            .filter(|known| !is_loose(known.value_ms, known.hi_ms))
     }
 
     fn in_words(&self) -> &str {
@@ -256,14 +257,6 @@ impl CortexA {
             format!("{costs}; {}", self.board.in_words())
         })
     }
-}
-
-/// The largest upper end of an interval with vendors' custom operators, in estimates: their bytes bound what they take, which tells
-/// enough where the others take most of the time.
-const MAX_LOOSENESS: f64 = 4.0;
-
-fn is_loose(latency: &Latency) -> bool {
-    latency.hi_ms > MAX_LOOSENESS * latency.value_ms
 }
 
 fn modelled(configuration: String) -> Provenance {
