@@ -86,7 +86,6 @@ pub mod graph;
 #[doc(hidden)]
 pub mod learned;
 pub mod model_variants;
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub mod profiles;
 pub mod provenance;
 pub mod report;
@@ -115,13 +114,10 @@ pub use targets::choice::{Choice, ChoiceError};
 #[cfg(all(target_arch = "wasm32", feature = "tract"))]
 mod constructors;
 /// What JavaScript calls: not in the module that makes devices from profiles.
-#[cfg(all(
-    target_arch = "wasm32",
-    any(feature = "tract", not(feature = "profiles"))
-))]
+#[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod wasm;
 /// What JavaScript calls in the module that makes devices from profiles.
-#[cfg(all(target_arch = "wasm32", feature = "profiles"))]
+#[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod wasm_profiles;

@@ -65,21 +65,20 @@ installing=$!
 # At most this much code is inlined at a call in our own crate: at the compiler's own limit of 225 the module has 8 kB
 # more after brotli and is as fast; at 100 it has 17 kB less and is 10 % slower.
 INLINED=(-C llvm-args=-inline-threshold=170)
-# What makes devices from profiles is loaded where somebody has one.
-compile profiles devices.wasm
 # No target asks for a trained network. So the page has no use for tract, which compiles for longer than everything else:
 # without the package, it is compiled alone, and in parts, of which each core takes some: nobody downloads this one.
-page=page.wasm
+alone=
 if [ "${1:-}" = --page ]; then
-    page=page-alone.wasm
-    compile "" $page "${INLINED[@]}" -C codegen-units=8
+    alone=-alone
+    compile "" page-alone.wasm "${INLINED[@]}" -C codegen-units=8
 else
     compile tract package.wasm "${INLINED[@]}"
 fi
 wait "$installing"
 rm -rf "$MODULE"
-bind page $page
-bind devices devices.wasm
+bind page "page$alone.wasm"
+# What makes devices from profiles, which is loaded where somebody has one.
+bind devices "devices$alone.wasm"
 [ "${1:-}" = --page ] && exit
 bind litecast package.wasm
 cp "$LINKED/package.wasm.crates" "$MODULE/litecast.wasm.crates"

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * The linker of the browser's modules: rustc's own, which writes each to a file of its own name. Which ones these are, the
- * exports tell: from what the package's module is made of, that of the page is linked too, which loads no network. What
- * nothing exported needs, the linker drops.
+ * The linker of the browser's modules: rustc's own, which makes all of them of one compilation, each of its exports and
+ * with a file of its own. What nothing exported needs, the linker drops. Where tract was compiled, the package's module,
+ * which loads networks, is linked beside that of the page.
  *
  * What crates register before a program starts, the linker cannot drop. No network that the trainer exports needs of tract
  * the transformations of models and the runtimes that are looked up by name (tract-core, 0.8 MB of code with all that they
@@ -23,11 +23,17 @@ const NO_EXPORTED_NETWORK_NEEDS = [
 const ALL_OF_TRACT = [{ archive: /^libtract_\w+-[0-9a-f]+\.rlib$/, symbol: "" }];
 
 const LOADS_NETWORK = /^(__wbindgen_describe_)?engine_loadPredictor/;
-const MAKES_DEVICES = /^addMeasurement/;
-const PACKAGE = { file: "package.wasm", has: () => true, dropped: NO_EXPORTED_NETWORK_NEEDS };
-const PAGE = { file: "page.wasm", has: (symbol) => !LOADS_NETWORK.test(symbol), dropped: ALL_OF_TRACT };
-const PAGE_ALONE = { file: "page-alone.wasm", has: () => true, dropped: [] };
-const DEVICES = { file: "devices.wasm", has: () => true, dropped: [] };
+/** The exports of `src/wasm_profiles.rs`, with a hash of our own crate. */
+const MAKES_DEVICES =
+  /^(?:__wbindgen_describe_)?(?:addMeasurement|baseFamilies|readDevice|factsOf|nextMeasurements|command|tools)(_[0-9a-f]+)$/;
+
+const isOfEngine = (symbol) => !MAKES_DEVICES.test(symbol);
+const PACKAGE = { file: "package.wasm", has: isOfEngine, dropped: NO_EXPORTED_NETWORK_NEEDS };
+const PAGE = { file: "page.wasm", has: (symbol) => isOfEngine(symbol) && !LOADS_NETWORK.test(symbol), dropped: ALL_OF_TRACT };
+const DEVICES = { file: "devices.wasm", has: (symbol) => !isOfEngine(symbol) || !isOfOurCrate(symbol), dropped: ALL_OF_TRACT };
+/** Of a compilation without tract. */
+const PAGE_ALONE = { ...PAGE, file: "page-alone.wasm", dropped: [] };
+const DEVICES_ALONE = { ...DEVICES, file: "devices-alone.wasm", dropped: [] };
 
 // https://github.com/WebAssembly/tool-conventions/blob/main/Linking.md
 const CUSTOM_SECTION = 0;
@@ -203,7 +209,12 @@ const options = process.argv.slice(2);
 const output = options[options.indexOf("-o") + 1];
 const beside = (file) => path.join(path.dirname(output), file);
 const has = (symbol) => options.some((option) => symbol.test(option));
-const modules = has(LOADS_NETWORK) ? [PACKAGE, PAGE] : has(MAKES_DEVICES) ? [DEVICES] : [PAGE_ALONE];
+const hashes = options.flatMap((option) => MAKES_DEVICES.exec(option)?.slice(1) ?? []);
+if (new Set(hashes).size !== 1) fail(`expected exports that make devices, of one crate, found ${hashes.length}`);
+function isOfOurCrate(symbol) {
+  return symbol.endsWith(hashes[0]);
+}
+const modules = has(LOADS_NETWORK) ? [PACKAGE, PAGE, DEVICES] : [PAGE_ALONE, DEVICES_ALONE];
 for (const module of modules) {
   const folder = mkdtempSync(path.join(tmpdir(), "link-wasm."));
   link(optionsOf({ ...module, file: beside(module.file) }, options, folder));

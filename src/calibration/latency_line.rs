@@ -253,10 +253,7 @@ impl Calibration {
     }
 
     /// The numbers that it consists of: center, intercept, slope, mean and worst error.
-    #[cfg(all(
-        target_arch = "wasm32",
-        any(feature = "tract", not(feature = "profiles"))
-    ))]
+    #[cfg(target_arch = "wasm32")]
     pub(crate) fn to_numbers(&self) -> [f64; 5] {
         [
             self.center,
@@ -268,10 +265,7 @@ impl Calibration {
     }
 
     /// Of [`Self::to_numbers`].
-    #[cfg(all(
-        target_arch = "wasm32",
-        any(feature = "tract", not(feature = "profiles"))
-    ))]
+    #[cfg(target_arch = "wasm32")]
     pub(crate) fn from_numbers(target: String, numbers: [f64; 5]) -> Self {
         let [
             center,

@@ -4,42 +4,30 @@
 //! browsers it is a module of its own, which is loaded when somebody has a profile.
 //! [`Calibration`] is a line through whole latencies alone, which a program measured itself.
 
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod calibrate;
 #[cfg(feature = "schema")]
 mod device_schema;
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod estimated_network;
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod facts;
 mod latency_line;
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod next_measurement;
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod operator_matching;
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 mod probes;
 
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use crate::targets::measured_device::{
     ANY_RUNTIME, Class, DEVICE_VERSION, Device, DeviceError, MAX_DEVICE_BYTES, Prior,
 };
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use calibrate::{
     Measured, NewMeasurement, ProfileError, base_families, calibrate, calibrate_from,
 };
 #[cfg(feature = "schema")]
 pub use device_schema::derived_device_schema;
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use estimated_network::EstimatedNetwork;
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use facts::{DeviceFacts, KernelFacts};
 pub use latency_line::{
     Calibrated, Calibration, CalibrationError, MAX_MEASUREMENTS, MIN_MEASUREMENTS, Measurement,
 };
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use next_measurement::{NextMeasurement, next_as_json, next_measurements, next_of_documents};
-#[cfg(any(not(target_arch = "wasm32"), feature = "profiles"))]
 pub use probes::{INT8 as INT8_PROBES, PROBES, Probe, Tool, probes_of, tools};
 
 /// The JSON Schema, draft 2020-12, of the document of a [`Device`]. The trainer's tests compare it with what the types say.
