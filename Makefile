@@ -26,7 +26,7 @@ test-long: wasm venv ## Check what `make test` leaves out because it compiles or
 	@node --test tests/package/same_numbers.mjs
 	@cargo clippy --quiet --package litecast-networks --all-targets -- -D warnings
 	@cargo test --quiet --package litecast-networks
-	@LITECAST_TABLE_2_SAMPLES=4000 cargo test --quiet --workspace --test spaces ranges_of_table_2
+	@LITECAST_TABLE_2_SAMPLES=4000 cargo test --quiet --workspace --test trainer spaces::ranges_of_table_2
 	@LITECAST_LARGEST_FILES=1 cargo test --quiet --workspace --test hostile short_files
 	@$(MAKE) --no-print-directory release-rehearsal
 	@tools/test-python.sh --wheel

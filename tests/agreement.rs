@@ -1,5 +1,4 @@
 //! The exported network in tract against the network as it was trained.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::collections::BTreeMap;
 use std::fs;

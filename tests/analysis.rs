@@ -3,7 +3,6 @@
 //! The other tools speak through `tests/analysis_oracle.py`, run by `.venv/bin/python` or the
 //! interpreter that `LITECAST_PYTHON` names. Where files or interpreter are absent, a test says
 //! so and passes.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,4 @@
 //! Shapes for several inputs at a time against those that LiteRT gives them.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;

@@ -1,5 +1,4 @@
 //! What benchmark tools print, read and matched with models, and devices that are made of it.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::fs;
 use std::path::Path;

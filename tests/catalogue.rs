@@ -1,5 +1,4 @@
 //! What page and package know of targets and metrics before the module is loaded is what the engine says of them.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -49,7 +48,7 @@ fn catalogue() -> String {
         })
         .collect();
     format!(
-        "/** What targets and metrics are, as the engine says: written by UPDATE_GOLDENS=1 cargo test --test catalogue. */\n\
+        "/** What targets and metrics are, as the engine says: written by UPDATE_GOLDENS=1 cargo test --test engine catalogue::. */\n\
          import type {{ Family, MetricWords, TargetDescription }} from \"../types/index.d.ts\";\n\n\
          type Described = Omit<TargetDescription, \"family\"> & {{ family: string }};\n\n\
          /** By their ids, in the order of the engine. */\n\

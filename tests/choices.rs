@@ -1,5 +1,4 @@
 //! Targets under other names, and with other options.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::num::NonZeroU32;
 

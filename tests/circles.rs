@@ -7,7 +7,6 @@
 //!
 //! Nor does a room, a folder or a file beside folders, import one that stands higher in the order of the data: `ENGINE`,
 //! `TRAINER` and `PAGE` list the rooms from the lowest to the highest.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,7 +1,5 @@
 //! Real files, and networks that are made of them, contradict nothing: estimates would be withheld.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 use std::num::NonZeroU32;
 
 use litecast::formats::onnx::Dimensions;

@@ -1,5 +1,4 @@
 //! The Edge TPU's model on small networks whose cycles and bytes are counted by hand.
-#![cfg(not(target_arch = "wasm32"))]
 
 use litecast::formats::tflite::{
     Activation, Buffer, BuiltinOptions, Format, Model, OpKind, Operator, Padding, Subgraph, Tensor,

@@ -1,5 +1,4 @@
 //! Configurations of the Ethos-U that a command line chooses.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::fs;
 use std::path::Path;

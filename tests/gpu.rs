@@ -1,6 +1,5 @@
 //! GPUs: decompositions of the same network give the same kernels, counts by hand, hostile graphs, and
 //! measured networks.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::num::NonZeroU32;
 use std::path::Path;

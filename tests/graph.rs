@@ -1,5 +1,4 @@
 //! The graph: order, edges and cycles, on subgraphs written as text.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::cell::Cell;
 

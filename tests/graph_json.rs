@@ -1,5 +1,4 @@
 //! Graphs without weights against the TFLite files that they describe, and graphs that are refused.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,6 +1,5 @@
 //! The deliberate absences of this codebase: what a file must not name, so that each outside
 //! library stays behind one door.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -173,6 +172,24 @@ fn the_page_forbids_requests_elsewhere() {
             policy.contains(rule),
             "expected {rule} in the policy of www/headers.mjs"
         );
+    }
+}
+
+#[test]
+fn every_test_file_is_in_a_program() {
+    for folder in ["tests", "trainer/tests"] {
+        let main = read(&Path::new(folder).join("main.rs"));
+        for file in files_below(folder, &["rs"]) {
+            let stem = file.file_stem().unwrap().to_str().unwrap();
+            if file.parent() == Some(Path::new(folder)) && stem != "main" {
+                let module = format!("\nmod {stem};\n");
+                assert!(
+                    main.contains(&module),
+                    "{} is in no program",
+                    file.display()
+                );
+            }
+        }
     }
 }
 

@@ -1,5 +1,4 @@
 //! Phones and NPU boards: amounts of work by hand, and what an estimate says and refuses.
-#![cfg(not(target_arch = "wasm32"))]
 
 use litecast::estimate::{ModelFile, estimate_on};
 use litecast::formats::graph_json;

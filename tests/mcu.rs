@@ -1,6 +1,5 @@
 //! Microcontrollers, over real files (`../shared/models-mcu`), and what intervals of processors hold. Where files are
 //! absent, a test says that it is skipped.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::path::PathBuf;
 

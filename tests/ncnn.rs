@@ -1,6 +1,5 @@
 //! ncnn's networks: published ones against the shapes that ncnn's own tools wrote into them and against weights counted from
 //! the text, layers one by one, and refusals.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::collections::BTreeMap;
 use std::fs;

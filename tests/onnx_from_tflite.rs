@@ -1,5 +1,4 @@
 //! Networks of which there are both forms: TFLite files, and what tf2onnx makes of them.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,4 @@
 //! Latencies on every target against what its memory and its arithmetic take at least, by hand.
-#![cfg(not(target_arch = "wasm32"))]
 
 use litecast::estimate::{ModelFile, estimate_on};
 use litecast::report::Report;

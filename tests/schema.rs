@@ -1,5 +1,4 @@
 //! The committed FlatBuffers code against its `schema.fbs`, and that against independent sources.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! Shapes that are computed where a file stores none: against those that other files store, and against those that
 //! LiteRT computes.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

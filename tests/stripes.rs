@@ -1,5 +1,4 @@
 //! Less SRAM for an Ethos-U, and the smallest Ethos-U, as a command line asks for them.
-#![cfg(not(target_arch = "wasm32"))]
 
 use std::process::{Command, Output};
 

@@ -1,13 +1,11 @@
 //! The tables: read back by this project and by pyarrow, features remade where they have changed.
 
-mod common;
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use common::python;
+use crate::common::python;
 use litecast::learned::features::{COLUMNS, N_COLUMNS};
 use litecast::{
     formats::tflite,

@@ -1,13 +1,11 @@
 //! The dataset's card against the tables as pyarrow reads them, and the lines of Python in docs/method/dataset.md.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::python;
+use crate::common::python;
 use litecast_needs::{Need, skip};
 use litecast_trainer::dataset::{self, BuildArgs, DatasetCommand};
 use litecast_trainer::labels::plan::{Shard, SpaceCount};

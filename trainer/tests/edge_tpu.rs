@@ -1,8 +1,6 @@
 //! The Edge TPU's model: its constants against the published latencies, its load against Coral's own file.
 
-mod common;
-
-use common::shared_model;
+use crate::common::shared_model;
 use litecast::estimate::{ModelFile, estimate};
 use litecast::targets::Outcome;
 use litecast::targets::edge_tpu::{

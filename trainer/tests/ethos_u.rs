@@ -1,12 +1,10 @@
 //! The plan that stands in for Vela, against Vela.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use common::python;
+use crate::common::python;
 use litecast::formats::tflite::{Activation, Padding};
 use litecast::graph::analysis::analyze;
 use litecast::learned::features::PlannedOperator;

@@ -1,11 +1,9 @@
 //! The table of system configurations and memory modes against the configuration file that Vela installs.
 
-mod common;
-
 use std::fs;
 use std::process::Command;
 
-use common::{python, shared_models};
+use crate::common::{python, shared_models};
 use litecast::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
 
 #[test]

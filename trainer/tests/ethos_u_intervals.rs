@@ -1,10 +1,8 @@
 //! The intervals of real files against what Vela says of them.
 
-mod common;
-
 use std::time::Duration;
 
-use common::python;
+use crate::common::python;
 use litecast::estimate::{ModelFile, estimate};
 use litecast::learned::predictor::Predictor;
 use litecast::targets::Outcome;

@@ -1,13 +1,11 @@
 //! Labels compared with Vela's own command line, with published figures, and with themselves.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use common::{python, shared_model};
+use crate::common::{python, shared_model};
 use litecast::graph::analysis::analyze;
 use litecast::learned::features::{COLUMNS, N_COLUMNS};
 use litecast::targets::ethos_u;

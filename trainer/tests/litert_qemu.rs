@@ -1,12 +1,10 @@
 //! Instructions of LiteRT under QEMU: the same in every process, and of the size that the work
 //! asks for. Skipped, in words, where `make qemu` has not been run.
 
-mod common;
-
 use std::fs;
 use std::time::Duration;
 
-use common::{litert_qemu, shared_model};
+use crate::common::{litert_qemu, shared_model};
 use litecast::targets::cortex_a::{self, Costs, InstructionCount};
 use litecast::{
     formats::tflite,

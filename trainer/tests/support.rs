@@ -1,11 +1,9 @@
 //! Which operators an NPU leaves to the CPU: our rules against what Vela does with real files.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use common::{python, shared_model};
+use crate::common::{python, shared_model};
 use litecast::targets::ethos_u::configuration::{Family, Product};
 use litecast::targets::ethos_u::support::{self, Npu};
 use litecast::{formats::tflite, graph};

@@ -1,14 +1,12 @@
 //! Labels made in process compared with what Vela's own command line writes for the same file.
 
-mod common;
-
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use common::{python, shared_model, shared_models};
+use crate::common::{python, shared_model, shared_models};
 use litecast::formats::tflite;
 use litecast_trainer::labels::record::{Label, Outcome};
 use litecast_trainer::labels::target::{Configuration, Target};

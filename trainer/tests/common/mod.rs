@@ -1,6 +1,4 @@
-//! What several integration tests need.
-// Each test file is a crate of its own and uses a part of this one.
-#![allow(dead_code)]
+//! What tests of several files need.
 
 use std::fs;
 use std::path::{Path, PathBuf};

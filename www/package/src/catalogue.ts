@@ -1,4 +1,4 @@
-/** What targets and metrics are, as the engine says: written by UPDATE_GOLDENS=1 cargo test --test catalogue. */
+/** What targets and metrics are, as the engine says: written by UPDATE_GOLDENS=1 cargo test --test engine catalogue::. */
 import type { Family, MetricWords, TargetDescription } from "../types/index.d.ts";
 
 type Described = Omit<TargetDescription, "family"> & { family: string };
