@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every check and test, in an order that fails early, and ends with one line per step. What needs the browser's module
-# runs beside what needs native crates, in a folder of its own to build in, and the page's tests, which mostly wait, beside both.
+# runs beside native tests, in a folder of its own to build in, and the page's tests, which mostly wait, beside both.
 source "$(dirname "$0")/common.sh"
 use_wasm_tools
 
@@ -45,9 +45,13 @@ browser() {
     step 23 "wasm-pack" tools/install-wasm-pack.sh
     step 24 "browser module's tests" tools/test-browser.sh
     step 25 "npm package's types" npm run --silent check:package
-    # They compare it with the command.
+    # What follows compares with the command, and tests it.
     await 11
     step 26 "npm package's tests" npm run --silent test:package
+    step 27 "download sizes" tools/size.sh
+    step 28 "the Action's situations" npm run --silent test:action
+    RUSTC_WORKSPACE_WRAPPER=$NATIVE_COMPILER step 29 "Python package" tools/test-python.sh
+    step 30 "package" cargo package --quiet --package litecast --no-verify --allow-dirty
     wait
     cat "$logs/page.out"
 }
@@ -58,6 +62,8 @@ page() {
     step 22 "page tests" npm run --silent test:page
 }
 
+NATIVE_COMPILER=$ROOT/tools/compile-for-tests.sh
+
 # Compiles what the native tests run, and no crate of others a second time, as `cargo clippy` does. A warning of what was
 # compiled before is printed again.
 lint() {
@@ -67,18 +73,13 @@ lint() {
 
 native() {
     step 10 "format" cargo fmt --all --check
-    export RUSTC_WORKSPACE_WRAPPER=$ROOT/tools/compile-for-tests.sh
+    export RUSTC_WORKSPACE_WRAPPER=$NATIVE_COMPILER
     step 11 "clippy, and compiling" lint
     step 12 "third-party crates" tools/deny.sh
     step 13 "native tests" cargo test "${TESTED[@]}" --no-fail-fast
-    step 14 "the Action's situations" npm run --silent test:action
-    step 15 "Python package" tools/test-python.sh
-    step 16 "package" cargo package --quiet --package litecast --no-verify --allow-dirty
-    await 19
-    step 17 "download sizes" tools/size.sh
 }
 
-say "what needs the browser's module runs beside these steps, and is printed after them"
+say "what needs the browser's module, packages and Action run beside these steps, and are printed after them"
 # In a process group of its own, which ends with this script.
 set -m
 browser >"$logs/browser.out" 2>&1 </dev/null &
@@ -89,8 +90,8 @@ wait "$beside"
 beside=
 cat "$logs/browser.out"
 
-step 30 "documents and workflows" npm run --silent test:documents
-step 31 "sockets of command, packages" npm run --silent test:network
+step 40 "documents and workflows" npm run --silent test:documents
+step 41 "sockets of command, packages" npm run --silent test:network
 
 # What tests could not do here (see tests/needs), each reason once with how often it came.
 skipped=$(cat "$logs"/*.log | sed -n 's/^.*skipped (\([^)]*\)): [^ ]*: \(.*\)$/\1: \2/p; s/^.*# SKIP /page: /p')
