@@ -12,6 +12,10 @@ os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", YOLO_OFFLINE="tr
 
 def built(definition):
     """The network and the tensors that one inference takes."""
+    if definition.form == "qualcomm":
+        import qualcomm_networks
+
+        return qualcomm_networks.built(definition)
     return BUILDERS[definition.package](definition)
 
 

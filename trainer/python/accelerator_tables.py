@@ -9,18 +9,34 @@ import dataclasses
 import gzip
 import re
 
+# Qualcomm's networks that are made of a package's layers: the package, and the image.
+QUALCOMM = {
+    "beit": ("transformers", (224, 224)),
+    "efficientvit_b2_cls": ("timm", (224, 224)),
+    "efficientvit_l2_cls": ("timm", (224, 224)),
+    "hrnet_pose": ("timm", (256, 192)),
+    "levit": ("timm", (224, 224)),
+    "lpdm": ("ultralytics", (640, 640)),
+    "midas": ("timm", (256, 256)),
+    "posenet_mobilenet": ("torch", (513, 257)),
+    "yamnet": ("torch", (96, 64)),
+}
+# Those that MediaPipe's package has as a file.
+MEDIAPIPE = {"mediapipe_selfie", "mediapipe_hand_gesture/hand_landmark_detector"}
+
 
 @dataclasses.dataclass(frozen=True)
 class Definition:
     """A network that a package defines."""
 
-    # timm, torchvision, ultralytics, transformers or qai-hub-models
+    # timm, torchvision, ultralytics, transformers, qai-hub-models, torch or mediapipe
     package: str
     model: str
     # Height and width of the image; of text and sound, what the definition says.
     sides: tuple = ()
     # "": as the package makes it; "deployed": branches that exist for training alone are merged; "cut": without the
-    # decoding of boxes; "anchors": as "cut", with the head of YOLOv5 up to its release 7.0.
+    # decoding of boxes; "anchors": as "cut", with the head of YOLOv5 up to its release 7.0; "qualcomm": Qualcomm's network
+    # of this name, made of the package's layers (`qualcomm_networks.py`).
     form: str = ""
 
 
@@ -246,10 +262,14 @@ def qualcomm(tables):
         n_parts[model] = n_parts.get(model, 0) + 1
     for (model, component), (parameters, layers) in stated.items():
         is_whole = n_parts[model] == 1
-        definition = Definition("qai-hub-models", model if is_whole else f"{model}/{component}")
+        name = model if is_whole else f"{model}/{component}"
+        definition = Definition("mediapipe" if name in MEDIAPIPE else "qai-hub-models", name)
+        if name in QUALCOMM:
+            package, of_image = QUALCOMM[name]
+            definition = Definition(package, name, of_image, "qualcomm")
         counts = tuple(sorted((runtime, max(counts)) for runtime, counts in layers.items()))
         # What the package says about the parameters of a network says nothing about its parts.
-        yield Wanted("qualcomm_ai_hub", model if is_whole else f"{model}/{component}", definition,
+        yield Wanted("qualcomm_ai_hub", name, definition,
                      number(parameters) if is_whole else None, None, counts)  # fmt: skip
 
 

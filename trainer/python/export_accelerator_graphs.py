@@ -14,7 +14,7 @@ The command continues where it was stopped; `--retry` tries refused ones again. 
 about its network is true of it: parameters within 3 %, multiply-accumulates within 5 %, layers within 15 %. Where a table
 states nothing, its network is taken to be the one that the package has under this name.
 
-Needs torch, torchvision, timm, transformers, ultralytics, qai-hub-models (--no-deps) and pyarrow (8 GB): an environment of
+Needs torch, torchvision, timm, transformers, ultralytics, pyarrow, and qai-hub-models and mediapipe (both --no-deps) (8 GB): an environment of
 its own, which no test needs. `requirements-accelerators.txt` names the versions.
 """
 
@@ -56,6 +56,10 @@ DECOMPOSED = {"LAYER_NORMALIZATION": 8, "GROUP_NORMALIZATION": 10, "RMS_NORMALIZ
 
 def graph_of(definition):
     """The graph of a network, and its number of parameters."""
+    if definition.package == "mediapipe":
+        import tflite_to_graph
+
+        return tflite_to_graph.graph_of_mediapipe(definition.model)
     torch.manual_seed(0)
     network, data = accelerator_networks.built(definition)
     network.eval()
@@ -234,10 +238,10 @@ def main():
     begun = [d for d in begun if not tables or any(wanted.table in tables for wanted in by_definition[d])]
     begun = [d for d in begun if (not args.package or d.package == args.package) and (not args.only or args.only in d.model)]
     # Libraries are loaded once, before the first child.
-    for package in {definition.package for definition in begun}:
+    for package in {definition.package for definition in begun} - {"mediapipe"}:
         importlib.import_module({"ultralytics": "ultralytics.nn.tasks", "qai-hub-models": "qai_shims"}.get(package, package))
     # Those whose package changes others come last; before them, the packages of networks that are rarer in the tables first.
-    order = ["transformers", "ultralytics", "torchvision", "timm", "qai-hub-models"]
+    order = ["mediapipe", "torch", "transformers", "ultralytics", "torchvision", "timm", "qai-hub-models"]
     begun.sort(key=lambda definition: order.index(definition.package))
     for n, definition in enumerate(begun):
         if definition.package == "qai-hub-models":
