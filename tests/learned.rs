@@ -6,7 +6,7 @@ use litecast::graph::{analysis::analyze, build};
 use litecast::report::Report;
 use litecast::target::TargetOption;
 use litecast::targets::choice::{Choice, ChoiceError};
-use litecast::targets::learned_accelerators::devices::DEVICES;
+use litecast::targets::learned_accelerators::devices::{DEVICES, Runtime};
 use litecast::targets::learned_accelerators::work::{
     BEYOND, ENDS, Group, NAMES, ONCE, OPERATORS, VALUES, WEIGHTS, WINDOWS, network_work,
 };
@@ -92,7 +92,8 @@ fn words(report: &Report) -> String {
     }
 }
 
-/// By hand: 16 × 16 × 16 × 27 multiplications, with 3 channels rounded up to 4 and 16 to 32; images with 32 channels.
+/// By hand: 16 × 16 × 16 × 27 multiplications, with 3 channels rounded up to 4 and 16 to 32; images with 32 channels, but for
+/// the result.
 #[test]
 fn amounts_are_those_by_hand() {
     let text = convolution("float32", pooling("MAX_POOL_2D", 2, 2), &[1, 8, 8, 16]);
@@ -100,7 +101,7 @@ fn amounts_are_those_by_hand() {
     let graph = build(&model, 0).unwrap();
     let work = network_work(&graph, &analyze(&graph));
     assert_eq!(work.nodes[0].group, Group::Window);
-    let amounts = work.amounts();
+    let amounts = work.amounts(Runtime::Qnn);
     let at = |name: &str| NAMES.iter().position(|known| *known == name).unwrap();
     assert_eq!(
         [
@@ -125,7 +126,7 @@ fn amounts_are_those_by_hand() {
         ("values-strided", (32.0 * 32.0 + 16.0 * 16.0) * 32.0 / 1e6),
         ("values-pooling", (16.0 * 16.0 + 8.0 * 8.0) * 32.0 / 1e6),
         ("windows", 8.0 * 8.0 * 32.0 * 4.0 / 1e6),
-        ("values-ends", (32.0 * 32.0 + 8.0 * 8.0) * 32.0 / 1e6),
+        ("values-ends", (32.0 * 32.0 * 32.0 + 8.0 * 8.0 * 16.0) / 1e6),
         ("n-multiplied", 1.0),
         ("n-pooling", 1.0),
         ("once", 1.0),
@@ -196,7 +197,7 @@ fn attention_moves_its_values_once() {
             Group::Curve,
         ]
     );
-    let amounts = work.amounts();
+    let amounts = work.amounts(Runtime::Qnn);
     let at = |name: &str| amounts[NAMES.iter().position(|known| *known == name).unwrap()];
     for (name, expected) in [
         ("values-flattened", 2.0 * 2048.0 / 1e6),
@@ -216,7 +217,8 @@ fn attention_moves_its_values_once() {
 }
 
 /// By hand: the logistic function of what a convolution writes is its activation, both times each other are a gate, and a hard
-/// swish after it is a curve of no convolution. A sequence of 8 × 40 values is read and written as one of 8 × 64.
+/// swish after it is a curve of no convolution. What a gate reads of two images is one. A sequence of 8 × 40 values is read and
+/// written as one of 8 × 64; what is done to it runs beside the rest on Hexagon, and counts 0.4 times there.
 #[test]
 fn activations_and_gates_are_told_from_other_work() {
     let image: &[u32] = &[1, 16, 16, 16];
@@ -252,24 +254,58 @@ fn activations_and_gates_are_told_from_other_work() {
         Group::Curve,
     ];
     assert_eq!(groups, expected);
-    let amounts = work.amounts();
-    let at = |name: &str| amounts[NAMES.iter().position(|known| *known == name).unwrap()];
-    for (name, expected) in [
-        ("values-activation", 2.0 * 8192.0 / 1e6),
-        ("values-curve", (2.0 * 8192.0 + 2.0 * 512.0) / 1e6),
-        ("values-gate", 3.0 * 8192.0 / 1e6),
-        ("values-elementwise", 0.0),
-        ("n-activation", 1.0),
-        ("n-gate", 1.0),
-        ("n-curve", 2.0),
-        ("values-ends", (2.0 * 8192.0 + 2.0 * 320.0) / 1e6),
-    ] {
-        let difference = (at(name) - expected).abs();
-        assert!(
-            difference < 1e-9,
-            "{name}: {}, expected {expected}",
-            at(name)
-        );
+    for (runtime, beside) in [(Runtime::Qnn, 0.4), (Runtime::TensorRt, 1.0)] {
+        let amounts = work.amounts(runtime);
+        let at = |name: &str| amounts[NAMES.iter().position(|known| *known == name).unwrap()];
+        for (name, expected) in [
+            ("values-activation", 2.0 * 8192.0 / 1e6),
+            ("values-curve", (2.0 * 8192.0 + beside * 2.0 * 512.0) / 1e6),
+            ("values-gate", 2.0 * 8192.0 / 1e6),
+            ("values-elementwise", 0.0),
+            ("n-activation", 1.0),
+            ("n-gate", 1.0),
+            ("n-curve", 1.0 + beside),
+            ("values-ends", (8192.0 + 4096.0 + 2.0 * 320.0) / 1e6),
+        ] {
+            let difference = (at(name) - expected).abs();
+            assert!(
+                difference < 1e-9,
+                "{name}: {}, expected {expected}",
+                at(name)
+            );
+        }
+    }
+}
+
+/// By hand: of two branches that are added, the longer one and the sum are the longest chain, whichever is listed first.
+#[test]
+fn branches_run_beside_the_longest_chain() {
+    let one = |kind: &str, inputs: &[&str], output: &str| json!({"kind": kind, "inputs": inputs, "outputs": [output]});
+    for order in [["l", "r"], ["r", "l"]] {
+        let names = ["x", "l", "r", "r2", "y"];
+        let tensors = names.map(|name| tensor(name, &[1, 8, 8, 32], "float32", false));
+        let [first, second] = order.map(|name| one("LOGISTIC", &["x"], name));
+        let operators = json!([
+            first,
+            second,
+            one("TANH", &["r"], "r2"),
+            one("ADD", &["l", "r2"], "y"),
+        ]);
+        let text = graph(["x", "y"], json!(tensors), operators);
+        let model = graph_json::parse(text.as_bytes()).unwrap();
+        let graph = build(&model, 0).unwrap();
+        let work = network_work(&graph, &analyze(&graph));
+        let at = NAMES.iter().position(|name| *name == "n-curve").unwrap();
+        let curves = work.nodes.iter().map(|node| {
+            let mut amounts = [0.0; NAMES.len()];
+            node.add_to(&mut amounts, Runtime::OnnxRuntime);
+            amounts[at]
+        });
+        let curves: Vec<f64> = curves.collect();
+        let is_left = order.map(|name| name == "l");
+        let [first, second] = is_left.map(|is_left| if is_left { 0.4 } else { 1.0 });
+        assert_eq!(curves, [first, second, 1.0, 0.0]);
+        assert!((work.amounts(Runtime::Rknn)[at] - 3.0).abs() < 1e-9);
     }
 }
 
@@ -320,7 +356,7 @@ fn the_fast_memory_holds_values() {
     let model = graph_json::parse(text.as_bytes()).unwrap();
     let graph = build(&model, 0).unwrap();
     let work = network_work(&graph, &analyze(&graph));
-    let beyond = work.amounts()[BEYOND];
+    let beyond = work.amounts(Runtime::Qnn)[BEYOND];
     let expected = 67.108_864 - 6.0;
     assert!(
         (beyond - expected).abs() < 1e-9,

@@ -54,6 +54,11 @@ impl Runtime {
         matches!(self, Self::LiteRt | Self::Qnn | Self::OnnxRuntime)
     }
 
+    /// How much operators count that can run beside the longest chain of others. Hexagon runs branches of a network at once.
+    pub fn share_beside(self) -> f64 {
+        if self.is_of_hexagon() { 0.4 } else { 1.0 }
+    }
+
     /// Position in `Run::elsewhere` of what a measurement under `there` is worth: under the same runtime, or under another one
     /// of the same maker; `None` if it is another maker's.
     pub fn relation(self, there: Self) -> Option<usize> {

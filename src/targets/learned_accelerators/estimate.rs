@@ -1,5 +1,6 @@
 //! Work and fitted costs → latency and its interval.
 
+use super::devices::{NumberFormat, Runtime};
 use super::work::{Amounts, ENDS, N_TERMS, NetworkWork, ONCE};
 use crate::target::fitted::{Elsewhere, Run};
 
@@ -37,21 +38,21 @@ fn memory_floor_ms(work: &NetworkWork, activation_bytes: f64) -> f64 {
     of_operators.max(beyond(work.ends)) / MAX_MEGABYTES_PER_MS
 }
 
-/// The time of a network with activations of so many bytes, by what it took on another device where that is known; `None`
-/// if it has no work.
+/// The time of a network under a runtime with numbers, by what it took on another device where that is known; `None` if it
+/// has no work.
 pub fn time(
     run: &Run,
     work: &NetworkWork,
-    activation_bytes: f64,
+    (runtime, numbers): (Runtime, NumberFormat),
     beside: Option<Beside>,
 ) -> Option<Time> {
-    let amounts = work.amounts();
+    let amounts = work.amounts(runtime);
     let nodes = &work.nodes;
     let fitted_ms: f64 = time_by_term(&amounts, &run.costs_ms).iter().sum();
     if fitted_ms <= 0.0 || !fitted_ms.is_finite() {
         return None;
     }
-    let least_ms = memory_floor_ms(work, activation_bytes);
+    let least_ms = memory_floor_ms(work, numbers.activation_bytes());
     let factor = beside.map_or(1.0, |there| there.ratio.powf(there.errors.trust));
     let value_ms = (fitted_ms * factor).max(least_ms);
     let unfamiliar = unfamiliar_share(&amounts, &run.costs_ms, &run.max_shares);
@@ -64,7 +65,7 @@ pub fn time(
     let even_ms = value_ms / nodes.len() as f64;
     let operators_ms = nodes.iter().map(|node| match node {
         _ if of_operators <= fitted_ms * 1e-9 => even_ms,
-        node => node.cost(&run.costs_ms) * value_ms / of_operators,
+        node => node.cost(&run.costs_ms, runtime) * value_ms / of_operators,
     });
     Some(Time {
         value_ms,

@@ -226,7 +226,7 @@ impl Learned {
         let work = network.shared(|| network_work(network.graph, network.analysis));
         let there = self.measured.as_ref();
         let beside = there.and_then(|there| self.beside(there, numbers, run, work));
-        let time = time(run, work, numbers.activation_bytes(), beside);
+        let time = time(run, work, (self.way.runtime, numbers), beside);
         Ok(Estimated {
             numbers,
             run,
@@ -249,7 +249,7 @@ impl Learned {
         }
         let relation = self.way.runtime.relation(there.way.runtime)?;
         let run = run(there.device, there.way, numbers, &self.bundle)?;
-        let estimated = time(run, work, numbers.activation_bytes(), None)?;
+        let estimated = time(run, work, (there.way.runtime, numbers), None)?;
         Some(Beside {
             ratio: there.ms / estimated.value_ms,
             errors: *here.elsewhere.get(relation)?,

@@ -3,6 +3,7 @@
 //! Amounts are in millions: multiply-accumulates with all sides rounded up to the blocks of a matrix unit, and values, whose
 //! bytes are a matter of the precision.
 
+use super::devices::Runtime;
 pub use crate::formats::tflite::op_row::AcceleratorWork as Group;
 use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
@@ -24,6 +25,8 @@ const VECTOR: f64 = 64.0;
 const FAST: f64 = 6.0;
 /// How often a multiplication counts in a window with gaps.
 const DILATED: f64 = 2.0;
+/// Milliseconds for a million multiply-accumulates, a million values and an operator, by which chains are compared.
+const ROUGH_MS: [f64; 3] = [1e-4, 0.02, 1e-3];
 const MILLION: f64 = 1e6;
 
 const N_MULTIPLYING: usize = 7;
@@ -111,6 +114,8 @@ pub struct Work {
     pub matrices: f64,
     /// Values that count once more, because they are of a strided window or a reshape that moves them.
     again: f64,
+    /// Whether it can run beside the chain of operators that takes longest.
+    is_beside: bool,
 }
 
 const FUSED: Work = Work {
@@ -122,6 +127,7 @@ const FUSED: Work = Work {
     windows: 0.0,
     matrices: 0.0,
     again: 0.0,
+    is_beside: false,
 };
 
 impl Work {
@@ -133,34 +139,37 @@ impl Work {
         }
     }
 
-    /// Adds its amounts.
-    pub fn add_to(&self, amounts: &mut Amounts) {
+    /// Adds its amounts under a runtime.
+    pub fn add_to(&self, amounts: &mut Amounts, runtime: Runtime) {
         let Some(moving) = self.moving_idx() else {
             return;
         };
-        if let Some(macs) = amounts[..N_MULTIPLYING].get_mut(self.group as usize) {
-            *macs += self.macs;
-        }
-        amounts[WEIGHTS] += self.weights;
-        if self.group != Group::Matrix {
-            amounts[OF_CONVOLUTIONS] += self.weights;
-        }
-        amounts[VALUES + moving] += self.values;
-        amounts[WINDOWS] += self.windows;
-        amounts[BEYOND] += (self.values - FAST).max(0.0);
-        amounts[OPERATORS + moving] += 1.0;
-        amounts[MATRICES] += self.matrices;
-        amounts[if self.group == Group::Layout {
-            FLATTENED
+        let share = if self.is_beside {
+            runtime.share_beside()
         } else {
-            STRIDED
-        }] += self.again;
+            1.0
+        };
+        let mut add = |term: usize, amount: f64| amounts[term] += share * amount;
+        if (self.group as usize) < N_MULTIPLYING {
+            add(self.group as usize, self.macs);
+        }
+        add(WEIGHTS, self.weights);
+        if self.group != Group::Matrix {
+            add(OF_CONVOLUTIONS, self.weights);
+        }
+        add(VALUES + moving, self.values);
+        add(WINDOWS, self.windows);
+        add(BEYOND, (self.values - FAST).max(0.0));
+        add(OPERATORS + moving, 1.0);
+        add(MATRICES, self.matrices);
+        let is_layout = self.group == Group::Layout;
+        add(if is_layout { FLATTENED } else { STRIDED }, self.again);
     }
 
     /// The sum of its amounts times what one of each costs.
-    pub fn cost(&self, costs: &[f64]) -> f64 {
+    pub fn cost(&self, costs: &[f64], runtime: Runtime) -> f64 {
         let mut amounts = [0.0; N_TERMS];
-        self.add_to(&mut amounts);
+        self.add_to(&mut amounts, runtime);
         amounts.iter().zip(costs).map(|(a, c)| a * c).sum()
     }
 }
@@ -175,11 +184,11 @@ pub struct NetworkWork {
 }
 
 impl NetworkWork {
-    /// Amounts of the whole network.
-    pub fn amounts(&self) -> Amounts {
+    /// Amounts of the whole network under a runtime.
+    pub fn amounts(&self, runtime: Runtime) -> Amounts {
         let mut amounts = [0.0; N_TERMS];
         for work in &self.nodes {
-            work.add_to(&mut amounts);
+            work.add_to(&mut amounts, runtime);
         }
         amounts[ENDS] = self.ends;
         amounts[ONCE] = 1.0;
@@ -189,15 +198,53 @@ impl NetworkWork {
 
 /// The work of a network. What a compiler sees as one operator counts at the first of its nodes.
 pub fn network_work(graph: &Graph, analysis: &Analysis) -> NetworkWork {
-    let ends = (graph.subgraph.inputs.iter()).chain(&graph.subgraph.outputs);
-    let ends = ends.map(|&tensor_idx| {
-        let shape = &graph.tensor(tensor_idx).shape;
-        values(shape, shape.len() < 4)
-    });
-    NetworkWork {
-        nodes: works(graph, analysis),
-        ends: ends.sum::<f64>() / MILLION,
+    let shape = |&tensor_idx: &usize| &*graph.tensor(tensor_idx).shape;
+    let inputs = graph.subgraph.inputs.iter().map(shape);
+    let outputs = graph.subgraph.outputs.iter().map(shape);
+    // Results leave as they are.
+    let ends = inputs.map(|shape| values(shape, shape.len() < 4));
+    let ends = ends.chain(outputs.map(|shape| values(shape, true)));
+    let ends = ends.sum::<f64>() / MILLION;
+    let mut nodes = works(graph, analysis);
+    let is_longest = longest_chain(graph, &nodes);
+    for (work, is_longest) in nodes.iter_mut().zip(is_longest) {
+        work.is_beside = !is_longest;
     }
+    NetworkWork { nodes, ends }
+}
+
+/// By node: whether it is part of the chain that takes longest, in which each operator reads what the one before wrote.
+fn longest_chain(graph: &Graph, works: &[Work]) -> Vec<bool> {
+    // Of a tensor: when it is written, and by which node.
+    let mut written = vec![(0.0, None); graph.subgraph.tensors.len()];
+    let mut before = Vec::with_capacity(works.len());
+    let mut last = (0.0, None);
+    for (node_idx, (node, work)) in graph.nodes.iter().zip(works).enumerate() {
+        let [macs, values, operators] = ROUGH_MS;
+        let mut end = (0.0, None);
+        for &input in node.operator.inputs.iter().flatten() {
+            if written[input].0 >= end.0 {
+                end = written[input];
+            }
+        }
+        before.push(end.1);
+        end.1 = Some(node_idx);
+        if work.group != Group::Fused {
+            end.0 += macs * work.macs + values * work.values + operators;
+        }
+        for &output in &node.operator.outputs {
+            written[output] = end;
+        }
+        if end.0 >= last.0 {
+            last = end;
+        }
+    }
+    let mut is_longest = vec![false; works.len()];
+    while let (_, Some(node_idx)) = last {
+        is_longest[node_idx] = true;
+        last.1 = before[node_idx];
+    }
+    is_longest
 }
 
 fn works(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
@@ -237,7 +284,12 @@ fn measured_work(
     );
     let moved = |is_plain: bool| {
         let values = |tensor_idx: usize| values(&graph.tensor(tensor_idx).shape, is_plain);
-        let read: f64 = activations(graph, node).map(values).sum();
+        let read = activations(graph, node).map(values);
+        // What an operator computes of two tensors, it computes while the second is written.
+        let read: f64 = match group {
+            Group::Elementwise | Group::Gate => read.fold(0.0, f64::max),
+            _ => read.sum(),
+        };
         let written: f64 = outputs.iter().map(|&output| values(output)).sum();
         (read, written)
     };
@@ -284,6 +336,7 @@ fn measured_work(
         } else {
             0.0
         },
+        is_beside: false,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use litecast::target::fitted::Elsewhere;
 use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
 
-use super::evaluate::{ErrorsByFamily, LeftOut, covering_width};
+use super::evaluate::{ErrorsByFamily, LeftOut, width_of_families};
 use crate::markdown::{Head, table};
 use crate::metrics::five_digits;
 
@@ -141,14 +141,14 @@ fn cells(names: [&str; 3], part: &[Corrected], has_width: bool) -> Vec<String> {
     cells
 }
 
-/// The width that holds nine in ten errors of the families that `is_of` tells; `None` if there are none.
+/// The width for errors of the families that `is_of` tells; `None` if there are none.
 fn width(part: &[Corrected], is_of: impl Fn(&str) -> bool) -> Option<[f64; 2]> {
     let mut by_family = ErrorsByFamily::new();
     for one in part.iter().filter(|one| is_of(one.family)) {
         let of_family = by_family.entry(one.family).or_default();
         of_family.push((one.error, one.unfamiliar));
     }
-    covering_width(by_family, part.iter().all(|one| one.maker.is_none()))
+    width_of_families(&by_family)
 }
 
 /// Share of the errors that the width from all other families holds.

@@ -122,50 +122,92 @@ pub fn widen(largest: &mut [f64; N_TERMS], amounts: &Amounts, costs: &[f64]) {
     }
 }
 
-/// The widths that hold nine in ten of these errors, whichever family were unknown: families are few, so that one that is
-/// estimated well would make a width too small for others.
+/// The widths for errors like these, by numbers.
 pub fn widths(left: &[LeftOut]) -> Widths {
+    let mut runtimes = left.iter().map(|one| Runtime::ALL[one.row.runtime]);
+    let is_of_hexagon = runtimes.all(Runtime::is_of_hexagon);
     std::array::from_fn(|numbers| {
         let mut by_family = ErrorsByFamily::new();
         for one in left.iter().filter(|one| one.row.numbers == numbers) {
             let of_family = by_family.entry(one.family).or_default();
             of_family.push((one.log_error(), one.unfamiliar));
         }
-        let mut runtimes = left.iter().map(|one| Runtime::ALL[one.row.runtime]);
-        let is_of_hexagon = runtimes.all(Runtime::is_of_hexagon);
-        let without = |family: &&str| {
-            let mut others = by_family.clone();
-            others.remove(family);
-            covering_width(others, is_of_hexagon)
+        let width = if is_of_hexagon {
+            width_of_families(&by_family)
+        } else {
+            widest_without_one(&by_family)
         };
-        let widths = by_family.keys().filter_map(without);
-        let widest = widths.max_by(|a, b| a[0].total_cmp(&b[0]));
-        widest.unwrap_or([f64::MAX, 0.0])
+        width.unwrap_or([f64::MAX, 0.0])
     })
 }
 
 /// log(measured time / estimate) and [`unfamiliar_share`] of rows, by family.
 pub type ErrorsByFamily<'f> = BTreeMap<&'f str, Vec<(f64, f64)>>;
 
-/// The width that holds nine in ten errors; `None` if there are none.
-pub fn covering_width(mut by_family: ErrorsByFamily, is_of_hexagon: bool) -> Option<[f64; 2]> {
-    if !is_of_hexagon {
-        by_family.values_mut().for_each(thin_out);
+/// Larger errors tell nothing more of how errors grow.
+const MAX_ERROR: f64 = 0.5;
+
+/// The width that is to hold nine in ten errors of a family that is not among these; `None` if there are none.
+///
+/// Families count equally, since a network is as likely of any. The size of an error is taken to be exponentially distributed,
+/// with a mean that grows with the unfamiliar share: nine in ten are at most ln 10 times the mean. A mean over n families is
+/// itself uncertain, by an nth.
+pub fn width_of_families(by_family: &ErrorsByFamily) -> Option<[f64; 2]> {
+    let mut errors: Vec<(f64, f64, f64)> = Vec::new();
+    for of_family in by_family.values() {
+        let weight = 1.0 / of_family.len() as f64;
+        let sizes = of_family.iter();
+        errors.extend(sizes.map(|(error, unfamiliar)| (error.abs(), *unfamiliar, weight)));
     }
-    let errors: Vec<(f64, f64)> = by_family.into_values().flatten().collect();
-    (!errors.is_empty()).then(|| half_width(&errors))
+    errors.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let n_families = by_family.len() as f64;
+    let mut sum = 0.0;
+    let is_near = |(_, _, weight): &&(f64, f64, f64)| {
+        sum += weight;
+        sum <= n_families / 2.0
+    };
+    let n_near = errors.iter().take_while(is_near).count();
+    // A line through the mean errors of the nearer and the farther half.
+    let (near, far) = errors.split_at_checked(n_near.max(1))?;
+    let [near, far] = [near, far].map(|half| {
+        let total: f64 = half.iter().map(|one| one.2).sum();
+        let mean = |value: fn(&(f64, f64, f64)) -> f64| {
+            half.iter().map(|one| one.2 * value(one)).sum::<f64>() / total.max(1e-9)
+        };
+        [mean(|one| one.1), mean(|one| one.0.min(MAX_ERROR))]
+    });
+    let slope = ((far[1] - near[1]) / (far[0] - near[0]).max(1e-6)).max(0.0);
+    let fixed = (near[1] - slope * near[0]).max(0.01);
+    let scaled = errors.iter();
+    let scaled =
+        scaled.map(|(error, unfamiliar, weight)| weight * error / (fixed + slope * unfamiliar));
+    let mean = scaled.sum::<f64>() / n_families;
+    let width = std::f64::consts::LN_10 * mean * (1.0 + 1.0 / n_families);
+    Some([width * fixed, width * slope])
+}
+
+/// Of boards, the width that holds nine in ten errors, whichever family were unknown.
+fn widest_without_one(by_family: &ErrorsByFamily) -> Option<[f64; 2]> {
+    let without = |family: &&str| {
+        let others = by_family.iter().filter(|(other, _)| *other != family);
+        let errors: Vec<(f64, f64)> = others.flat_map(|(_, errors)| thinned(errors)).collect();
+        (!errors.is_empty()).then(|| half_width(&errors))
+    };
+    let widths = by_family.keys().filter_map(without);
+    widths.max_by(|a, b| a[0].total_cmp(&b[0]))
 }
 
 /// Rows of one family that widths of boards are from. Nearly all that was measured there is YOLO, at many sizes; a user's
 /// network is as likely of another family.
 const MAX_OF_FAMILY: usize = 10;
 
-/// Keeps that many errors, from all sizes of errors.
-fn thin_out(errors: &mut Vec<(f64, f64)>) {
+/// That many errors, of all sizes.
+fn thinned(errors: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut errors = errors.to_vec();
     errors.sort_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
     let n_kept = errors.len().min(MAX_OF_FAMILY);
     let at = |idx: usize| errors[(2 * idx + 1) * errors.len() / (2 * n_kept)];
-    *errors = (0..n_kept).map(at).collect();
+    (0..n_kept).map(at).collect()
 }
 
 impl LeftOut<'_> {

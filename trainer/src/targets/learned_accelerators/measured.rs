@@ -19,7 +19,8 @@ use litecast::targets::measured_device::{Class, operator_class, stride_h};
 #[derive(Clone)]
 pub struct MeasuredNetwork {
     pub family: String,
-    amounts: Amounts,
+    /// On Hexagon, and on others.
+    amounts: [Amounts; 2],
     /// Multiply-accumulates, values and weights, in millions.
     pub sizes: [f64; 3],
     /// By class of kernels.
@@ -28,7 +29,7 @@ pub struct MeasuredNetwork {
     refusals: Vec<Option<Refusal>>,
 }
 
-/// The operators of one class, without what a network has once.
+/// The operators of one class on Hexagon, without what a network has once.
 #[derive(Clone)]
 pub struct WorkOfClass {
     pub class: Class,
@@ -49,7 +50,7 @@ impl MeasuredNetwork {
         let refused = |(runtime, numbers)| refusal(&graph, &analysis, runtime, numbers);
         Ok(Self {
             family: family.to_owned(),
-            amounts: work.amounts(),
+            amounts: [Runtime::Qnn, Runtime::TensorRt].map(|runtime| work.amounts(runtime)),
             sizes: [
                 totals.macs as f64 / 1e6,
                 values,
@@ -82,7 +83,7 @@ fn by_class(graph: &Graph, work: &NetworkWork) -> Vec<WorkOfClass> {
             n_calls: 0,
         });
         of_class.n_calls += 1;
-        work.add_to(&mut of_class.amounts);
+        work.add_to(&mut of_class.amounts, Runtime::Qnn);
     }
     classes.into_values().collect()
 }
@@ -186,7 +187,8 @@ impl Measured {
     }
 
     pub fn amounts(&self, row: &Measurement) -> &Amounts {
-        &self.networks[row.network].amounts
+        let is_other = !Runtime::ALL[row.runtime].is_of_hexagon();
+        &self.networks[row.network].amounts[usize::from(is_other)]
     }
 
     /// Rows that are fitted to and estimated.

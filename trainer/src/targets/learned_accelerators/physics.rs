@@ -18,7 +18,7 @@ const N_SCALES: usize = 3;
 /// Standard deviations of logarithms: costs from that of their kind, numbers from each other, devices from their mean, the
 /// numbers of a device, runtimes, and terms with these numbers.
 const TERM: f64 = 0.25;
-const KIND: f64 = 0.4;
+const KIND: f64 = 0.8;
 /// Of them, what does not depend on sizes differs less.
 const DEVICE: [f64; N_SCALES] = [1.0, 1.0, 0.5];
 /// What a device's memory outside the chip costs more than that on it, beside what is so on others.
@@ -44,9 +44,9 @@ const OF_MEMORY: [&str; 5] = [
 const NUMBERS_ON_DEVICE: f64 = 0.4;
 const RUNTIME_ON_DEVICE: f64 = 0.3;
 const TERM_ON_DEVICE: f64 = 0.2;
-const TERM_OF_RUNTIME: f64 = 0.15;
+const TERM_OF_RUNTIME: f64 = 0.25;
 /// A network with its numbers, from the costs that are shared.
-const NETWORK: f64 = 0.2;
+const NETWORK: f64 = 0.15;
 /// What attention is made of costs other amounts in 8 bits.
 const ATTENTION_IN_8_BITS: f64 = 1.0;
 const ATTENTION: [&str; 6] = [

@@ -58,9 +58,7 @@ pub fn read(
 ) -> Result<Measured> {
     let mut networks = read_networks(folder)?;
     for (name, network) in others.of_table(TABLE) {
-        if !OTHERS.contains(&&*name) {
-            networks.entry(name).or_insert(network);
-        }
+        networks.entry(name).or_insert(network);
     }
     let mut read: Vec<(String, Measurement)> = Vec::new();
     let mut devices: Vec<&'static str> = Vec::new();
