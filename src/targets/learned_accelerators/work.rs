@@ -198,12 +198,11 @@ impl NetworkWork {
 
 /// The work of a network. What a compiler sees as one operator counts at the first of its nodes.
 pub fn network_work(graph: &Graph, analysis: &Analysis) -> NetworkWork {
-    let shape = |&tensor_idx: &usize| &*graph.tensor(tensor_idx).shape;
-    let inputs = graph.subgraph.inputs.iter().map(shape);
-    let outputs = graph.subgraph.outputs.iter().map(shape);
-    // Results leave as they are.
-    let ends = inputs.map(|shape| values(shape, shape.len() < 4));
-    let ends = ends.chain(outputs.map(|shape| values(shape, true)));
+    let ends = (graph.subgraph.inputs.iter()).chain(&graph.subgraph.outputs);
+    let ends = ends.map(|&tensor_idx| {
+        let shape = &graph.tensor(tensor_idx).shape;
+        values(shape, shape.len() < 4)
+    });
     let ends = ends.sum::<f64>() / MILLION;
     let mut nodes = works(graph, analysis);
     let is_longest = longest_chain(graph, &nodes);
