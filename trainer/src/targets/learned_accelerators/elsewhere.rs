@@ -16,7 +16,6 @@ const TRUST: [f64; 2] = [0.9, 0.8];
 #[derive(Clone, Copy, Debug)]
 struct Corrected<'m> {
     family: &'m str,
-    maker: Maker,
     /// log(measured time / estimate).
     error: f64,
     /// The same without the measurement.
@@ -54,7 +53,6 @@ impl<'m> MeasuredElsewhere<'m> {
                     let part = parts.entry((maker, numbers, relation)).or_default();
                     part.push(Corrected {
                         family: here.family,
-                        maker,
                         error: here.log_error() - TRUST[relation] * there.log_error(),
                         plain: here.log_error(),
                         unfamiliar: here.unfamiliar,
