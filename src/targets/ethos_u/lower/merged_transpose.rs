@@ -6,6 +6,8 @@ pub struct Transpose {
     /// Dimension `order[k]` becomes dimension `k`.
     pub order: Vec<i32>,
     pub output: usize,
+    /// Whether the RESHAPE before it in the file comes behind it.
+    pub is_before_reshape: bool,
 }
 
 impl Transpose {
@@ -25,6 +27,7 @@ impl Transpose {
             input: before.input,
             order: order.collect(),
             output: self.output,
+            is_before_reshape: false,
         }
     }
 }

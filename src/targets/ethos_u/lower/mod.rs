@@ -551,6 +551,7 @@ fn changes_type(lowering: &Lowering) -> bool {
 fn lower_into_several(lowering: &mut Lowering) -> Option<()> {
     use ListedKind as K;
     match listed(lowering.operator().code.kind)?.kind {
+        K::Reshape if transpose::is_behind_transpose(lowering) => Some(()),
         K::ExpandDims | K::Reshape | K::Squeeze => movement::reshape(lowering),
         K::Gather => movement::gather(lowering),
         K::ScatterNd => movement::scatter(lowering),

@@ -2,7 +2,6 @@
 
 use super::lowering::{Lowering, n_elements, within_limits};
 use super::merged_transpose::Transpose;
-use crate::formats::tflite::op_row::Effect;
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::UNCHANGED;
@@ -40,10 +39,13 @@ impl Lowering<'_> {
         let element_bytes = self.element_bytes(input);
         let mut from = input;
         for (idx, &pass) in passes.iter().enumerate() {
-            let to = if idx + 1 == passes.len() {
-                output
-            } else {
-                self.linear_map(pass.written, element_bytes)
+            let to = match passes.get(idx + 1) {
+                None => output,
+                // Ethos-U85 has bricks between two passes that see the same shape.
+                Some(next) if self.accelerator.is_u85() && next.read == pass.written => {
+                    self.map(pass.written, element_bytes)
+                }
+                Some(_) => self.linear_map(pass.written, element_bytes),
             };
             self.transpose_pass([from, to], pass);
             from = to;
@@ -329,24 +331,20 @@ pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
         && !is_rearranged(lowering, node_idx, tensor_idx)
 }
 
-/// Whether the TRANSPOSE that writes a tensor reads the view of another map and moves a dimension of 1: the compiler
-/// removes this dimension, so that the shapes of the transposition before the reader differ, and both remain.
+/// Whether the TRANSPOSE that writes a tensor runs before its RESHAPE and leaves another shape than the file's: both
+/// transpositions remain, because the shapes between them differ.
 fn is_rearranged(lowering: &Lowering, reader: usize, tensor_idx: usize) -> bool {
-    let moved = || {
-        let before = lowering.writer(reader, tensor_idx)?;
-        let transpose = transpose_of(lowering, before)?;
-        let view = lowering.writer(before, transpose.input)?;
-        let kind = lowering.graph.nodes[view].operator.code.kind;
-        let is_view = kind.row().effect == Effect::Renames;
-        let sizes = &lowering.tensor(transpose.input).shape;
-        let mut places = transpose.order.iter().zip(0..);
-        let moves_one = places.any(|(&from, to)| {
-            let size = usize::try_from(from).ok().and_then(|from| sizes.get(from));
-            from != to && size == Some(&1)
-        });
-        Some(is_view && moves_one)
-    };
-    moved() == Some(true)
+    let transpose = (lowering.writer(reader, tensor_idx))
+        .and_then(|before| transpose_of(lowering, before))
+        .filter(|transpose| transpose.is_before_reshape);
+    transpose.is_some_and(|Transpose { input, order, .. }| {
+        let sizes = &lowering.tensor(input).shape;
+        let size = |&from: &i32| usize::try_from(from).ok().and_then(|from| sizes.get(from));
+        !order
+            .iter()
+            .map(size)
+            .eq(lowering.tensor(tensor_idx).shape.iter().map(Some))
+    })
 }
 
 /// The permutation of the TRANSPOSE at a node, with that of a BATCH_MATMUL that alone reads it. `None` for other
@@ -369,8 +367,17 @@ fn permutation_before_reader(
     MergedPermutation::new(&order, &lowering.tensor(transpose.input).shape)
 }
 
-/// The TRANSPOSE at a node; `None` for other operators.
+/// The TRANSPOSE at a node, in the shape in which it runs; `None` for other operators.
 fn transpose_of(lowering: &Lowering, node_idx: usize) -> Option<Transpose> {
+    let transpose = transpose_in_file(lowering, node_idx)?;
+    let before = lowering.writer(node_idx, transpose.input);
+    Some(match before {
+        Some(before) => before_reshape(lowering, [before, node_idx]).unwrap_or(transpose),
+        None => transpose,
+    })
+}
+
+fn transpose_in_file(lowering: &Lowering, node_idx: usize) -> Option<Transpose> {
     let operator = lowering.graph.nodes[node_idx].operator;
     match (
         operator.code.kind,
@@ -381,9 +388,56 @@ fn transpose_of(lowering: &Lowering, node_idx: usize) -> Option<Transpose> {
             input,
             order: lowering.integers(order),
             output,
+            is_before_reshape: false,
         }),
         _ => None,
     }
+}
+
+/// Whether the current operator is a RESHAPE behind which its only reader, a TRANSPOSE, runs first.
+pub fn is_behind_transpose(lowering: &Lowering) -> bool {
+    let readers = lowering.output().map(|output| lowering.readers(output));
+    matches!(readers, Some(&[reader]) if before_reshape(lowering, [lowering.node_idx, reader]).is_some())
+}
+
+/// The TRANSPOSE behind a RESHAPE that only adds and drops dimensions of 1, in the shape before it: the other dimensions
+/// move as they do in the file, those of 1 stay. `None` for other operators, if something else reads what is between
+/// them, or if the order in memory stays the same.
+fn before_reshape(lowering: &Lowering, [reshape, node_idx]: [usize; 2]) -> Option<Transpose> {
+    let operator = lowering.graph.nodes[reshape].operator;
+    let is_left = lowering.is_left[reshape] || lowering.is_left[node_idx];
+    let is_reshape = operator.code.kind == OpKind::Reshape && !is_left;
+    let &Some(input) = operator.inputs.first().filter(|_| is_reshape)? else {
+        return None;
+    };
+    let transpose = transpose_in_file(lowering, node_idx).filter(Transpose::is_valid)?;
+    let is_alone = lowering.readers(transpose.input) == [node_idx]
+        && !lowering.program.maps[transpose.input].is_output;
+    let [before, behind] = [input, transpose.input].map(|tensor_idx| {
+        let sizes = lowering.tensor(tensor_idx).shape.iter().zip(0..);
+        sizes.filter(|&(&size, _)| size != 1).collect::<Vec<_>>()
+    });
+    let is_same = before
+        .iter()
+        .map(|&(size, _)| size)
+        .eq(behind.iter().map(|&(size, _)| size));
+    let place = |dimension: &i32| {
+        let rank = behind.iter().position(|(_, at)| at == dimension)?;
+        before.get(rank).map(|&(_, at)| at)
+    };
+    let mut moved: Vec<i32> = transpose.order.iter().filter_map(place).collect();
+    if !is_alone || !is_same || moved.is_sorted() {
+        return None;
+    }
+    moved.reverse();
+    let sizes = lowering.tensor(input).shape.iter().zip(0..);
+    let order = sizes.map(|(&size, at)| if size == 1 { Some(at) } else { moved.pop() });
+    Some(Transpose {
+        input,
+        order: order.collect::<Option<_>>()?,
+        output: transpose.output,
+        is_before_reshape: true,
+    })
 }
 
 /// Whether the accelerator transposes at both nodes and nothing but the second one reads the result of the first one, so
@@ -396,7 +450,9 @@ fn is_merged(lowering: &Lowering, [before, behind]: [usize; 2]) -> bool {
     let (Some(before), Some(_)) = (on_npu(before), on_npu(behind)) else {
         return false;
     };
-    lowering.readers(before.output) == [behind] && !lowering.program.maps[before.output].is_output
+    lowering.readers(before.output) == [behind]
+        && !before.is_before_reshape
+        && !lowering.program.maps[before.output].is_output
 }
 
 /// The TRANSPOSE at the current node with those before it that it does too.
@@ -462,13 +518,11 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
         return Some(());
     }
     let can_rotate = lowering.accelerator.is_u85();
-    let reader = lowering.readers(output).first().copied();
-    let is_short = reader.is_some_and(|reader| is_rearranged(lowering, reader, output));
     let is_in_halves = lowering.element_bytes(input) == INT64_BYTES;
     let passes = match exchange.separate {
         Some(permutation) if is_in_halves => permutation.of_halves().passes(can_rotate),
-        Some(permutation) if !is_short => permutation.passes(can_rotate),
-        _ => exchange.passes(can_rotate),
+        Some(permutation) => permutation.passes(can_rotate),
+        None => exchange.passes(can_rotate),
     };
     lowering.transpose_passes([input, output], &passes);
     Some(())

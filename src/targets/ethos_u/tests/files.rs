@@ -222,6 +222,20 @@ fn two_transposes_in_turn_are_one() {
     ]);
 }
 
+/// A RESHAPE that drops a dimension of 1 comes behind the TRANSPOSE that alone reads it.
+#[test]
+fn transposes_see_the_shape_before_dimensions_of_one_are_dropped() {
+    let mut network = NetworkFile::new(&[3, 1, 10, 24]);
+    let map = network.call(OpKind::Abs, &[0], &[3, 1, 10, 24]);
+    let map = network.call(OpKind::Reshape, &[map], &[3, 10, 24]);
+    network.transpose(map, &[1, 0, 2]);
+    network.check(&[
+        (Product::U55x256, [1620.0, 1440.0, 0.0]),
+        (Product::U65x512, [3799.0, 1440.0, 12240.0]),
+        (Product::U85x256, [4875.0, 4992.0, 8640.0]),
+    ]);
+}
+
 #[test]
 fn activations_behind_transposes_cost_nothing() {
     let mut network = transposed(&[1, 24, 24, 16], &[&[0, 2, 1, 3]]);
