@@ -175,6 +175,9 @@ fn block_fits(
             accumulator_granules,
         } => {
             let ifm_bytes = ifm[0] * ifm[1] * round_up(ifm[2] * layer.element_bytes.ifm, 8);
+            // Inputs of 32 bits have banks in granules twice as large.
+            let is_of_32_bits = layer.element_bytes.ifm >= INT32_BYTES;
+            let input_granule = input_granule << u8::from(is_of_32_bits);
             let ifm_banks = round_up(ceil_div(ifm_bytes, BANK_BYTES) * 2, input_granule);
             let is_wide = has_wide_accumulators(accelerator, layer);
             let accumulator_granule = accumulator_granules[usize::from(is_wide)];

@@ -236,6 +236,28 @@ fn transposes_see_the_shape_before_dimensions_of_one_are_dropped() {
     ]);
 }
 
+/// Products of 32 bits, of which blocks are summed.
+#[test]
+fn banks_of_products_have_granules_twice_as_large() {
+    let mut network = NetworkFile::new(&[1, 14, 14, 64]);
+    let first = network.call(OpKind::Abs, &[0], &[1, 14, 14, 64]);
+    let second = network.call(OpKind::Abs, &[first], &[1, 14, 14, 64]);
+    let options = BuiltinOptions::BatchMatMul {
+        adj_x: false,
+        adj_y: true,
+    };
+    let inputs = [first, second];
+    network.call_with(OpKind::BatchMatmul, &inputs, &[1, 14, 14, 14], options);
+    network.check_totals(
+        &[
+            (Product::U55x256, [110530.0, 78800.0, 0.0]),
+            (Product::U65x512, [171600.0, 25088.0, 428586.0]),
+            (Product::U85x256, [15589.0, 25088.0, 34496.0]),
+        ],
+        [0.003, 0.011, 0.003],
+    );
+}
+
 #[test]
 fn activations_behind_transposes_cost_nothing() {
     let mut network = transposed(&[1, 24, 24, 16], &[&[0, 2, 1, 3]]);
