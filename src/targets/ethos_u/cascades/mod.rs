@@ -258,8 +258,9 @@ fn has_rows(
             Kind::VectorProduct | Kind::MatrixProduct | Kind::ReduceSum => false,
             // An enlarged input has rows that the rolling buffer lacks.
             Kind::Convolution | Kind::Depthwise => layer.upscale == 1,
+            // Neither activations of their own nor copies.
             Kind::Pooling | Kind::MaxPooling | Kind::Maximum | Kind::Copy => {
-                !matches!(operation.action, Action::Transpose(_))
+                matches!(operation.action, Action::Layer(_))
             }
         },
     }

@@ -259,6 +259,18 @@ fn banks_of_products_have_granules_twice_as_large() {
 }
 
 #[test]
+fn activations_of_their_own_are_in_no_cascade() {
+    let mut network = NetworkFile::new(&[1, 128, 128, 32]);
+    let map = network.call(OpKind::Logistic, &[0], &[1, 128, 128, 32]);
+    network.call(OpKind::Abs, &[map], &[1, 128, 128, 32]);
+    network.check(&[
+        (Product::U55x256, [459392.0, 1048576.0, 256.0]),
+        (Product::U65x512, [1537911.0, 0.0, 5767424.0]),
+        (Product::U85x256, [399999.0, 0.0, 4743680.0]),
+    ]);
+}
+
+#[test]
 fn activations_behind_transposes_cost_nothing() {
     let mut network = transposed(&[1, 24, 24, 16], &[&[0, 2, 1, 3]]);
     let shape = network.shape(1);
