@@ -145,12 +145,9 @@ impl Layer {
         self
     }
 
-    /// The layer for some of the output channels.
+    /// The layer for some of the output channels. Also where each of them has one input channel, all of these count.
     pub fn with_depth(mut self, depth: i64) -> Self {
         self.ofm[2] = depth;
-        if self.kind.is_by_channel() {
-            self.ifm[2] = depth;
-        }
         self
     }
 }

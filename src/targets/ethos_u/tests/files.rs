@@ -270,6 +270,44 @@ fn activations_of_their_own_are_in_no_cascade() {
     ]);
 }
 
+/// Those of a resize, which write a part of a concatenation that has more channels than they read.
+#[test]
+fn slices_of_depthwise_convolutions_read_all_channels() {
+    let resized = |network: &mut NetworkFile, map: usize, depth: i32| {
+        let size = network.constant(&[40, 40]);
+        let options = BuiltinOptions::ResizeBilinear {
+            align_corners: false,
+            half_pixel_centers: true,
+        };
+        network.call_with(
+            OpKind::ResizeBilinear,
+            &[map, size],
+            &[1, 40, 40, depth],
+            options,
+        )
+    };
+    let mut network = NetworkFile::new(&[1, 20, 20, 16]);
+    let map = network.call(OpKind::Abs, &[0], &[1, 20, 20, 16]);
+    let part = resized(&mut network, map, 16);
+    let weights = network.weights(&[48, 1, 1, 16]);
+    let map = network.call_with(OpKind::Conv2d, &[0, weights], &[1, 20, 20, 48], same());
+    let other = resized(&mut network, map, 48);
+    let options = BuiltinOptions::Concatenation {
+        axis: 3,
+        activation: Activation::None,
+    };
+    let joined = [other, part];
+    let map = network.call_with(OpKind::Concatenation, &joined, &[1, 40, 40, 64], options);
+    network.call(OpKind::Abs, &[map], &[1, 40, 40, 64]);
+    network.check_totals(
+        &[
+            (Product::U55x256, [406116.0, 133472.0, 13568.0]),
+            (Product::U65x512, [454236.0, 127104.0, 839584.0]),
+        ],
+        [0.003, 0.005, 0.09],
+    );
+}
+
 #[test]
 fn activations_behind_transposes_cost_nothing() {
     let mut network = transposed(&[1, 24, 24, 16], &[&[0, 2, 1, 3]]);
