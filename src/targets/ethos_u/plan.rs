@@ -230,8 +230,15 @@ fn add_costs(
         };
         let planned = &mut planned[program.operations[operation_idx].node_idx];
         planned.encoded_weight_bytes += step.execution.weight_bytes();
+        // The first run hides its transfer behind the step before, and each other one behind itself.
+        let n_first = f64::from(u8::from(buffer.is_shared && step.pieces > 1.0));
+        let first = Buffer {
+            slack_cycles,
+            ..*buffer
+        };
         let runs = [
-            (buffer, n_buffered),
+            (&first, n_first),
+            (buffer, n_buffered - n_first),
             (&Buffer::NONE, step.pieces - n_buffered),
         ];
         for (buffer, n_runs) in runs.into_iter().filter(|&(_, n_runs)| n_runs > 0.0) {

@@ -895,6 +895,20 @@ fn parts_of_a_batch_are_copied() {
     );
 }
 
+/// The first one has none, because it finds no equal weights before it.
+#[test]
+fn the_second_convolution_of_a_batch_hides_its_weights_behind_the_first() {
+    let mut network = NetworkFile::new(&[3, 1, 10, 16]);
+    let weights = network.weights(&[56, 1, 3, 16]);
+    let map = network.call_with(OpKind::Conv2d, &[0, weights], &[3, 1, 10, 56], same());
+    network.call(OpKind::Abs, &[map], &[3, 1, 10, 56]);
+    network.check(&[
+        (Product::U55x256, [13697.0, 6432.0, 12096.0]),
+        (Product::U65x512, [6330.0, 6048.0, 19584.0]),
+        (Product::U85x256, [7032.0, 6144.0, 26592.0]),
+    ]);
+}
+
 #[test]
 fn convolutions_of_a_batch_perform_no_activation() {
     let mut network = NetworkFile::new(&[2, 12, 13, 16]);

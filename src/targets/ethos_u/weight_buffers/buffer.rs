@@ -89,10 +89,12 @@ impl Buffer {
             0 => Slack {
                 cycles: operation.cycles,
                 bytes: room_bytes,
+                is_sliced: false,
             },
             _ => Slack {
                 cycles: self.last_slice_cycles,
                 bytes: room_bytes - self.parts[self.last_part()],
+                is_sliced: self.n_slices > 1,
             },
         }
     }
@@ -109,4 +111,6 @@ impl Buffer {
 pub struct Slack {
     pub cycles: f64,
     pub bytes: f64,
+    /// Whether its weights are in slices, so that an operation with the same weights does not find them as a whole.
+    pub is_sliced: bool,
 }

@@ -385,7 +385,9 @@ impl BufferChoice<'_> {
         let is_shared = match self.weights.sharing {
             WeightSharing::None => false,
             WeightSharing::First => self.before.is_none(),
-            WeightSharing::Again | WeightSharing::AsBefore => true,
+            WeightSharing::Again | WeightSharing::AsBefore => {
+                self.before.is_none_or(|before| !before.is_sliced)
+            }
         };
         if is_shared && can_be_whole {
             return Some(Buffering::WholeForNext);

@@ -164,6 +164,7 @@ fn check(accelerator: &Accelerator, layer: Layer, room_bytes: f64, slack_cycles:
     let before = Some(Slack {
         cycles: slack_cycles,
         bytes: room_bytes,
+        is_sliced: false,
     });
     let choice = BufferChoice::new(accelerator, &[], &operation, room_bytes, before).unwrap();
     let Some(slicing) = choice.slicing() else {
