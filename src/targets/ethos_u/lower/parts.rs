@@ -59,7 +59,9 @@ pub fn copy_parts(program: &mut Program, graph: &Graph) {
     };
     let can_write_part = (program.operations.iter())
         .map(|operation| {
-            can_write_part(operation) && !reads_variable(operation) && !is_divided(operation)
+            can_write_part(program, operation)
+                && !reads_variable(operation)
+                && !is_divided(operation)
         })
         .collect();
     let operations = std::mem::take(&mut program.operations);
@@ -311,12 +313,16 @@ fn is_elementwise(action: Action) -> bool {
     matches!(action, Action::Binary(_) | Action::Unary)
 }
 
-/// Whether an operation can write a part of a feature map, if it reads no variable. A FULLY_CONNECTED that sees its rows as an area
-/// cannot.
-fn can_write_part(operation: &Operation) -> bool {
+/// Whether an operation can write a part of a feature map, if it reads no variable. A FULLY_CONNECTED of several rows
+/// cannot; the activation that the file fuses into it can, if both see the map in its own shape.
+fn can_write_part(program: &Program, operation: &Operation) -> bool {
+    let is_area = |ofm: Hwc| {
+        let mut outputs = operation.outputs.iter();
+        outputs.any(|&output| program.maps[output].shape() != ofm)
+    };
     let has_rows = operation
         .view_shapes()
-        .is_some_and(|[_, ofm]| ofm[0] * ofm[1] > 1);
+        .is_some_and(|[_, ofm]| ofm[0] * ofm[1] > 1 && (!operation.has_activation || is_area(ofm)));
     let is_rows = operation.action == Action::Layer(Kind::VectorProduct) && has_rows;
     !is_rows
         && !matches!(

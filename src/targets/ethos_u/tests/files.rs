@@ -910,6 +910,38 @@ fn the_second_convolution_of_a_batch_hides_its_weights_behind_the_first() {
 }
 
 #[test]
+fn activations_of_a_row_of_products_are_written_into_a_concatenation() {
+    for (rows, of_vela) in [
+        (3, [[1584.0, 384.0], [1617.0, 192.0], [1886.0, 192.0]]),
+        // Seen as two rows of two.
+        (4, [[1880.0, 512.0], [1913.0, 384.0], [2138.0, 384.0]]),
+    ] {
+        let mut network = NetworkFile::new(&[rows, 32]);
+        let weights = network.weights(&[32, 32]);
+        let options = BuiltinOptions::FullyConnected {
+            keep_num_dims: false,
+            activation: Activation::Relu,
+            has_unknown_weights: false,
+        };
+        let inputs = [0, weights];
+        let map = network.call_with(OpKind::FullyConnected, &inputs, &[rows, 32], options);
+        let other = network.call(OpKind::Abs, &[0], &[rows, 32]);
+        let options = BuiltinOptions::Concatenation {
+            axis: 1,
+            activation: Activation::None,
+        };
+        let joined = [map, other];
+        let map = network.call_with(OpKind::Concatenation, &joined, &[rows, 64], options);
+        network.call(OpKind::Abs, &[map], &[rows, 64]);
+        let products = [Product::U55x256, Product::U65x512, Product::U85x256];
+        let of_vela: Vec<_> = (products.into_iter().zip(of_vela))
+            .map(|(product, [cycles, peak])| (product, [cycles, peak, 0.0]))
+            .collect();
+        network.check_totals(&of_vela, [0.003, 0.003, f64::INFINITY]);
+    }
+}
+
+#[test]
 fn convolutions_of_a_batch_perform_no_activation() {
     let mut network = NetworkFile::new(&[2, 12, 13, 16]);
     let weights = network.weights(&[56, 1, 1, 16]);
