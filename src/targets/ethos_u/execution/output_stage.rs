@@ -77,14 +77,14 @@ impl Maps<'_> {
         self.second.map(|(map_idx, map, shape)| Read {
             map_idx,
             shape,
-            bytes: if is_beside_scalar && accelerator.is_u85() {
+            bytes: match (is_beside_scalar, accelerator.is_u85()) {
                 // A command of Ethos-U85 holds one scalar: the other one is read.
-                self.bytes_like_input(map, shape)
-            } else if is_beside_scalar && self.input.element_bytes > 1 {
-                // Ethos-U55 and U65 do not count the second input beside a scalar of more than 8 bits.
-                0.0
-            } else {
-                self.read_bytes(accelerator, map, shape, is_resize)
+                (true, true) => self.bytes_like_input(map, shape),
+                // Ethos-U55 and U65 do not count the second input beside a scalar of more than 8 bits, and beside one of
+                // 8 bits they count it for each element, even if it is a scalar as well.
+                (true, false) if self.input.element_bytes > 1 => 0.0,
+                (true, false) => self.bytes_like_input(map, self.ofm),
+                (false, _) => self.read_bytes(accelerator, map, shape, is_resize),
             },
         })
     }

@@ -941,6 +941,28 @@ fn activations_of_a_row_of_products_are_written_into_a_concatenation() {
     }
 }
 
+/// A constant beside a single value, as in a normalisation of few inputs.
+#[test]
+fn a_scalar_beside_a_scalar_is_read() {
+    let mut network = NetworkFile::new(&[1, 1]);
+    let map = network.call(OpKind::Abs, &[0], &[1, 1]);
+    let scalar = network.constant(&[5]);
+    network.set_type(scalar, TensorType::Int8);
+    let options = BuiltinOptions::Add {
+        activation: Activation::None,
+    };
+    let map = network.call_with(OpKind::Add, &[map, scalar], &[1, 1], options);
+    network.call(OpKind::Abs, &[map], &[1, 1]);
+    network.check_totals(
+        &[
+            (Product::U55x256, [262.0, 32.0, 256.0]),
+            (Product::U65x512, [136.0, 16.0, 272.0]),
+            (Product::U85x256, [12.0, 0.0, 8.0]),
+        ],
+        [0.01, 0.003, 0.003],
+    );
+}
+
 #[test]
 fn convolutions_of_a_batch_perform_no_activation() {
     let mut network = NetworkFile::new(&[2, 12, 13, 16]);
