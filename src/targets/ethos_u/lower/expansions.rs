@@ -1,8 +1,8 @@
-//! SQUARED_DIFFERENCE, PRELU, CAST and broadcasts, which take several operations. Reproduces
-//! `RewriteSquaredDifference`, `ConvertPrelu`, `RewriteCast` and `ReplaceBroadcastWithAdd` of Vela.
+//! SQUARED_DIFFERENCE, PRELU, LEAKY_RELU, CAST and broadcasts, which take several operations. Reproduces
+//! `RewriteSquaredDifference`, `ConvertPrelu`, `ConvertLeakyRelu16bit`, `RewriteCast` and `ReplaceBroadcastWithAdd` of Vela.
 
 use super::lowering::Lowering;
-use crate::formats::tflite::TensorType;
+use crate::formats::tflite::{BuiltinOptions, TensorType};
 use crate::targets::ethos_u::program::{
     Action, Alias, Arithmetic, INT16_BYTES, INT32_BYTES, Operation,
 };
@@ -46,7 +46,6 @@ pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     if slope.is_none() && lowering.graph.is_constant(slopes) {
         return None;
     }
-    let shape = lowering.shape(output);
     let element_bytes = lowering.element_bytes(output);
     if let Some(slope) = slope.as_ref().filter(|slope| slope.is_one) {
         // Without a slope it is a RELU.
@@ -64,30 +63,66 @@ pub fn prelu(lowering: &mut Lowering) -> Option<()> {
         return Some(());
     }
     let number = lowering.constant([1, 1, 1], element_bytes);
-    if slope.is_none_or(|slope| slope.max > 1.0) {
-        let negative = lowering.map(shape, element_bytes);
-        lowering.binary(Arithmetic::Other, [input, number], negative);
-        let product = lowering.map(shape, element_bytes);
-        lowering.binary(Arithmetic::Product, [negative, slopes], product);
-        let positive = lowering.map(shape, element_bytes);
-        lowering.push(Operation {
-            alias: Alias::InPlace,
-            ..lowering.operation(Action::Clamp, &[input], positive)
-        });
-        lowering.binary(Arithmetic::Sum, [product, positive], output);
-        return Some(());
-    }
-    let product = lowering.map(shape, element_bytes);
-    lowering.binary(Arithmetic::Product, [input, slopes], product);
-    let quantization = |tensor_idx: usize| lowering.tensor(tensor_idx).quantization.as_ref();
-    let same = if quantization(input) == quantization(output) {
-        input
-    } else {
-        let rescaled = lowering.map(shape, element_bytes);
-        lowering.binary(Arithmetic::Product, [input, number], rescaled)
-    };
-    lowering.binary(Arithmetic::Other, [product, same], output);
+    let are_small = slope.is_some_and(|slope| slope.max <= 1.0);
+    multiply_negative(lowering, [input, slopes, number], output, are_small);
     Some(())
+}
+
+/// A LEAKY_RELU of 16 bits that the output stage cannot compute: with a negative slope or, on Ethos-U55 and U65, another
+/// scale than that of the input. `None` for any other.
+pub fn leaky_relu(lowering: &mut Lowering) -> Option<()> {
+    let (input, output) = (lowering.input(0)?, lowering.output()?);
+    let BuiltinOptions::LeakyRelu { alpha } = lowering.operator().options else {
+        return None;
+    };
+    let is_wide = lowering.tensor(input).tensor_type == TensorType::Int16;
+    let is_supported =
+        alpha >= 0.0 && (lowering.accelerator.is_u85() || keeps_scale(lowering, [input, output]));
+    if !is_wide || is_supported || alpha == 0.0 || alpha == -1.0 {
+        return None;
+    }
+    let number = lowering.constant([1, 1, 1], INT16_BYTES);
+    let is_small = (0.0..=1.0).contains(&alpha);
+    multiply_negative(lowering, [input, number, number], output, is_small);
+    Some(())
+}
+
+fn keeps_scale(lowering: &Lowering, maps: [usize; 2]) -> bool {
+    let [from, to] = maps.map(|map| lowering.tensor(map).quantization.as_ref());
+    from == to
+}
+
+/// Multiplies the negative values of the input by the slopes: with slopes of at most 1, the maximum of the input and its
+/// products, and otherwise the sum of the products of its negative part and its positive part.
+fn multiply_negative(
+    lowering: &mut Lowering,
+    [input, slopes, number]: [usize; 3],
+    output: usize,
+    are_small: bool,
+) {
+    let shape = lowering.shape(output);
+    let element_bytes = lowering.element_bytes(output);
+    let product = lowering.map(shape, element_bytes);
+    if are_small {
+        lowering.binary(Arithmetic::Product, [input, slopes], product);
+        let same = if keeps_scale(lowering, [input, output]) {
+            input
+        } else {
+            let rescaled = lowering.map(shape, element_bytes);
+            lowering.binary(Arithmetic::Product, [input, number], rescaled)
+        };
+        lowering.binary(Arithmetic::Other, [product, same], output);
+        return;
+    }
+    let negative = lowering.map(shape, element_bytes);
+    lowering.binary(Arithmetic::Other, [input, number], negative);
+    lowering.binary(Arithmetic::Product, [negative, slopes], product);
+    let positive = lowering.map(shape, element_bytes);
+    lowering.push(Operation {
+        alias: Alias::InPlace,
+        ..lowering.operation(Action::Clamp, &[input], positive)
+    });
+    lowering.binary(Arithmetic::Sum, [product, positive], output);
 }
 
 /// Properties of the slopes of a PRELU that decide how it is lowered.

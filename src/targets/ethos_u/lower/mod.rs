@@ -575,6 +575,7 @@ fn lower_into_several(lowering: &mut Lowering) -> Option<()> {
         K::Conv2d => convolution::grouped_convolution(lowering),
         K::Mean => reduce::mean(lowering),
         K::Pad | K::Padv2 => pad::pad(lowering),
+        K::LeakyRelu => expansions::leaky_relu(lowering),
         K::Prelu => expansions::prelu(lowering),
         K::ReadVariable => movement::read_variable(lowering),
         K::ReduceAll | K::ReduceAny | K::ReduceMax | K::ReduceMin => reduce::maximum(lowering),
@@ -594,7 +595,6 @@ fn lower_into_several(lowering: &mut Lowering) -> Option<()> {
         | K::Greater
         | K::GreaterEqual
         | K::HardSwish
-        | K::LeakyRelu
         | K::Less
         | K::LessEqual
         | K::Log

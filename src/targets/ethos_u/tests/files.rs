@@ -735,6 +735,51 @@ fn the_output_stage_computes_16_bits_without_tables() {
 }
 
 /// As Keras's GlobalMaxPooling2D: Ethos-U85 pools the height as it is.
+/// Ethos-U85 computes it in the output stage, others only where the scale stays.
+#[test]
+fn a_wide_leaky_relu_that_changes_the_scale_takes_several_operations() {
+    for (alpha, scale, of_vela) in [
+        (
+            0.1,
+            0.1,
+            [[33600.0, 76800.0, 170.0], [52160.0, 76800.0, 153770.0]],
+        ),
+        (
+            1.5,
+            0.1,
+            [[43576.0, 76800.0, 170.0], [57180.0, 76800.0, 153770.0]],
+        ),
+        (
+            -0.5,
+            0.1,
+            [[43576.0, 76800.0, 170.0], [57180.0, 76800.0, 153770.0]],
+        ),
+        (
+            0.1,
+            0.05,
+            [[17600.0, 44800.0, 0.0], [44160.0, 25600.0, 153600.0]],
+        ),
+    ] {
+        let shape = [1, 20, 20, 24];
+        let mut network = NetworkFile::new(&shape);
+        let map = network.call(OpKind::Abs, &[0], &shape);
+        let options = BuiltinOptions::LeakyRelu { alpha };
+        let leaky = network.call_with(OpKind::LeakyRelu, &[map], &shape, options);
+        let end = network.call(OpKind::Abs, &[leaky], &shape);
+        [0, map].map(|map| network.set_scale(map, 0.05, 0));
+        [leaky, end].map(|map| network.set_scale(map, scale, 0));
+        let [u55, u65] = of_vela;
+        network.of_16_bits().check_totals(
+            &[
+                (Product::U55x256, u55),
+                (Product::U65x512, u65),
+                (Product::U85x256, [14423.0, 0.0, 115200.0]),
+            ][..if alpha < 0.0 { 2 } else { 3 }],
+            [0.003, 0.003, 0.01],
+        );
+    }
+}
+
 #[test]
 fn maxima_over_height_and_width_take_two_passes() {
     let reduced = |kind, shape: [i32; 4]| {
