@@ -23,7 +23,7 @@ use super::plan_cache;
 use super::program::{Action, Alias, Operation, Program, WeightSharing};
 use super::schedule::Schedule;
 use super::scheduled_operation::{MAX_OTHERS, Read, ScheduledOperation, SharedExecutions};
-use super::staging::{stage_inputs, staged_input_convolutions};
+use super::staging::{stage_inputs, staged_inputs};
 use super::task::Task;
 use super::weight_buffers::Buffer;
 use super::weights::{ALIGNMENT_BYTES, scale_bytes};
@@ -137,8 +137,8 @@ fn with_staged_inputs(task: &mut Cow<Task>) -> (Order, Flow) {
         ..
     } = task.as_ref();
     let (order, flow) = order_and_flow(accelerator, program);
-    let of_staged = staged_input_convolutions(accelerator, program, &order, &flow);
-    if of_staged.is_empty() {
+    let staged = staged_inputs(accelerator, program, &order, &flow);
+    if staged.is_empty() {
         return (order, flow);
     }
     drop((order, flow));
@@ -147,7 +147,7 @@ fn with_staged_inputs(task: &mut Cow<Task>) -> (Order, Flow) {
         program,
         ..
     } = task.to_mut();
-    stage_inputs(program, &of_staged);
+    stage_inputs(program, &staged);
     order_and_flow(accelerator, program)
 }
 

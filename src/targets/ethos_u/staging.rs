@@ -14,14 +14,23 @@ use super::program::{Action, FeatureMap, Operation, Program};
 use super::scheduled_operation::{Execution, ScheduledOperation};
 use super::weight_buffers::Unbuffered;
 
-/// Indices of the convolutions that read an input of the graph, or what the CPU alone writes and nothing else reads,
-/// which is faster to copy and read than to read off chip, in ascending order. Linear in operations.
-pub fn staged_input_convolutions(
+/// A copy of what an operation reads first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StagedInput {
+    /// Index of the operation: a convolution, or the first view or padding before it.
+    reader: usize,
+    /// The node of the convolution.
+    node_idx: usize,
+}
+
+/// The copies of inputs of the graph, and of what the CPU alone writes, that convolutions read and nothing else, where
+/// copying and reading takes less time than reading off chip. In ascending order of readers. Linear in operations.
+pub fn staged_inputs(
     accelerator: &Accelerator,
     program: &Program,
     order: &Order,
     flow: &Flow,
-) -> Vec<usize> {
+) -> Vec<StagedInput> {
     if !accelerator.has_dedicated_sram {
         return Vec::new();
     }
@@ -29,8 +38,19 @@ pub fn staged_input_convolutions(
     let n_readers = program.n_readers();
     let writers = program.writers();
     let mut staged = Vec::new();
+    // By map, the map that it shows and the operation that shows it.
+    let mut shown: Vec<Option<(usize, usize)>> = vec![None; program.maps.len()];
     for (step_idx, &idx) in order.operations.iter().enumerate() {
         let operation = &program.operations[idx];
+        if let (true, [input, ..], [output]) = (
+            operation.alias.is_view_of_input(),
+            &operation.inputs[..],
+            &operation.outputs[..],
+        ) {
+            let is_alone = n_readers[*output] == 1;
+            let whole = shown[*input].unwrap_or((*input, idx));
+            shown[*output] = Some(whole).filter(|_| is_alone);
+        }
         let is_convolution = matches!(
             operation.action,
             Action::Layer(Kind::Convolution | Kind::Depthwise)
@@ -38,6 +58,7 @@ pub fn staged_input_convolutions(
         let Some(&input) = operation.inputs.first().filter(|_| is_convolution) else {
             continue;
         };
+        let (input, reader) = shown[input].unwrap_or((input, idx));
         let map = &program.maps[input];
         let is_of_cpu = || {
             let writer = writers[input].map(|writer| program.operations[writer].action);
@@ -51,30 +72,33 @@ pub fn staged_input_convolutions(
         let scheduled = schedule(accelerator, program, order, flow, step_idx);
         if scheduled.is_some_and(|scheduled| pays_off(accelerator, &scheduled)) {
             room_bytes -= bytes;
-            staged.push(idx);
+            staged.push(StagedInput {
+                reader,
+                node_idx: operation.node_idx,
+            });
         }
     }
     staged.sort_unstable();
     staged
 }
 
-/// Makes the operations `of_staged`, in ascending order, read a copy of their first input. Linear in operations.
-pub fn stage_inputs(program: &mut Program, of_staged: &[usize]) {
-    let n_operations = program.operations.len() + of_staged.len();
+/// Makes the readers of `staged`, in ascending order, read a copy of their first input. Linear in operations.
+pub fn stage_inputs(program: &mut Program, staged: &[StagedInput]) {
+    let n_operations = program.operations.len() + staged.len();
     let operations = std::mem::replace(&mut program.operations, Vec::with_capacity(n_operations));
-    program.maps.reserve_exact(of_staged.len());
+    program.maps.reserve_exact(staged.len());
     // The last operation's copy has the first index.
-    let mut copy = program.maps.len() + of_staged.len();
-    for &idx in of_staged.iter().rev() {
-        let input = program.maps[operations[idx].inputs[0]];
+    let mut copy = program.maps.len() + staged.len();
+    for one in staged.iter().rev() {
+        let input = program.maps[operations[one.reader].inputs[0]];
         program.maps.push(staged_map(input));
     }
-    let mut of_staged = of_staged.iter().peekable();
+    let mut staged = staged.iter().peekable();
     for (idx, mut operation) in operations.into_iter().enumerate() {
-        if of_staged.next_if_eq(&&idx).is_some() {
+        if let Some(one) = staged.next_if(|one| one.reader == idx) {
             copy -= 1;
             let input = std::mem::replace(&mut operation.inputs[0], copy);
-            let copying = Operation::new(operation.node_idx, Action::Copy, input, copy);
+            let copying = Operation::new(one.node_idx, Action::Copy, input, copy);
             program.operations.push(copying);
         }
         program.operations.push(operation);

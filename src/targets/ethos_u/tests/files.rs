@@ -780,6 +780,27 @@ fn a_wide_leaky_relu_that_changes_the_scale_takes_several_operations() {
     }
 }
 
+/// The copy in SRAM of an input of one dimension, which a RESHAPE shows to a convolution. Reading it off chip would take
+/// 20,000 cycles here.
+#[test]
+fn inputs_behind_a_reshape_are_staged() {
+    let mut network = NetworkFile::new(&[1, 200, 64]);
+    let map = network.call(OpKind::Reshape, &[0], &[1, 1, 200, 64]);
+    let weights = network.weights(&[64, 1, 5, 64]);
+    let options = BuiltinOptions::Conv2D {
+        padding: Padding::Valid,
+        stride_h: 1,
+        stride_w: 1,
+        dilation_h: 1,
+        dilation_w: 1,
+        activation: Activation::None,
+    };
+    let map = network.call_with(OpKind::Conv2d, &[map, weights], &[1, 1, 196, 64], options);
+    network.call(OpKind::Abs, &[map], &[1, 1, 196, 64]);
+    let of_vela = [(Product::U85x256, [28729.0, 28704.0, 134368.0])];
+    network.check_totals(&of_vela, [0.15, 0.6, 0.17]);
+}
+
 #[test]
 fn maxima_over_height_and_width_take_two_passes() {
     let reduced = |kind, shape: [i32; 4]| {
