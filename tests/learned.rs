@@ -444,6 +444,15 @@ fn multiplications_are_those_of_whole_blocks() {
             &[1, 49, 32],
             (Group::Matrix, 64.0 * 32.0 * 32.0),
         ),
+        // A sequence whose first axis is the time, as PyTorch has it, is as many vectors.
+        (
+            "FULLY_CONNECTED",
+            json!({"keep_num_dims": true}),
+            &[49, 1, 32],
+            &[32, 32],
+            &[49, 1, 32],
+            (Group::Matrix, 64.0 * 32.0 * 32.0),
+        ),
     ] {
         let tensors = json!([
             tensor("x", read, "float32", false),
@@ -664,19 +673,31 @@ fn volume(strides: [u32; 3]) -> String {
 
 /// A softmax of the hundred channels of an image.
 fn softmax(kind: &str, side: u32) -> String {
+    let softmax = json!({"kind": "SOFTMAX", "inputs": ["c"], "outputs": ["y"]});
+    of_channels(kind, side, 100, softmax)
+}
+
+/// Their sum.
+fn sum(kind: &str, side: u32) -> String {
+    let attributes = json!({"axes": [3], "keep_dims": true});
+    let sum = json!({"kind": "SUM", "inputs": ["c"], "outputs": ["y"], "attributes": attributes});
+    of_channels(kind, side, 1, sum)
+}
+
+/// What another operator makes of the hundred channels of an image.
+fn of_channels(kind: &str, side: u32, n_written: u32, operator: Value) -> String {
     let shape = [1, side, side, 100];
     let tensors = json!([
         tensor("x", &[1, side, side, 3], kind, false),
         tensor("w", &[100, 1, 1, 3], kind, true),
         tensor("c", &shape, kind, false),
-        tensor("y", &shape, kind, false),
+        tensor("y", &[1, side, side, n_written], kind, false),
     ]);
     let convolution = json!({
         "kind": "CONV_2D", "inputs": ["x", "w"], "outputs": ["c"],
         "attributes": {"stride": [1, 1], "padding": "SAME"},
     });
-    let softmax = json!({"kind": "SOFTMAX", "inputs": ["c"], "outputs": ["y"]});
-    graph(CONVOLUTION, tensors, json!([convolution, softmax]))
+    graph(CONVOLUTION, tensors, json!([convolution, operator]))
 }
 
 /// What is slow is so in some numbers, under some runtimes, and from some size on.
@@ -711,6 +732,9 @@ fn slow_operators_are_those_that_were_measured_as_slow() {
             Some("SOFTMAX of operator 1"),
         ),
         (softmax("int8", 640), "galaxy-s24", None),
+        (sum("int8", 300), "galaxy-s24", Some("SUM of operator 1")),
+        (sum("int8", 200), "galaxy-s24", None),
+        (sum("float32", 300), "galaxy-s24", None),
     ] {
         let report = report(&text, target);
         let words = words(&report);

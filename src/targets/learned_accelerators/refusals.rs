@@ -3,7 +3,7 @@
 //! `litecast-trainer fit-accelerators` prints how much longer the measurements with each of them are.
 
 use super::devices::{NumberFormat, Runtime};
-use super::work::{Group, multiplying_group};
+use super::work::{FAST, Group, multiplying_group};
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
@@ -19,6 +19,8 @@ pub enum Refusal {
     LargeWindow,
     /// More values of 16 bits than the fast memory holds.
     LargeSoftmax,
+    /// A sum of more integers than the fast memory holds.
+    LargeSum,
     /// What most of a network consists of: matrix products of sequences, in 8 bits.
     Sequences,
     /// The work depends on the values.
@@ -35,11 +37,12 @@ const FEW_CHANNELS: i32 = 8;
 const DEPENDING_ON_VALUES: [&str; 2] = ["ONNX:RoiAlign", "ONNX:NonZero"];
 
 impl Refusal {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Volume,
         Self::AveragePooling,
         Self::LargeWindow,
         Self::LargeSoftmax,
+        Self::LargeSum,
         Self::Sequences,
         Self::WorkOfValues,
         Self::NeverMeasured,
@@ -54,6 +57,7 @@ impl Refusal {
             | Self::AveragePooling
             | Self::LargeWindow
             | Self::LargeSoftmax
+            | Self::LargeSum
             | Self::Sequences => "slow-operator",
         }
     }
@@ -65,6 +69,7 @@ impl Refusal {
             Self::AveragePooling => "an average of integers over windows of this shape is emulated",
             Self::LargeWindow => "a maximum over a large window of few channels is emulated",
             Self::LargeSoftmax => "a softmax of this size leaves the fast memory",
+            Self::LargeSum => "a sum of so many integers takes as long as one of floats",
             Self::Sequences => {
                 "networks of matrix products of sequences take 2 to 4 times longer in 8 bits than others tell"
             }
@@ -135,7 +140,7 @@ fn node_refusal(
     let operator = node.operator;
     let output = operator.outputs.first();
     let shape = output.map_or(&[][..], |&output| graph.tensor(output).shape.as_slice());
-    let values = || -> f64 { shape.iter().map(|&side| f64::from(side)).product() };
+    let values_of = |shape: &[i32]| -> f64 { shape.iter().map(|&side| f64::from(side)).product() };
     let is_integer = numbers != NumberFormat::Float;
     match (operator.code.kind, &operator.options) {
         (OpKind::Custom, _) if DEPENDING_ON_VALUES.contains(&operator.code.name()) => {
@@ -174,8 +179,13 @@ fn node_refusal(
                 .is_some_and(|&channels| channels < FEW_CHANNELS);
             (is_large && is_narrow).then_some(Refusal::LargeWindow)
         }
+        (OpKind::Sum, _) if is_integer => {
+            let input = operator.inputs.first().copied().flatten();
+            let summed = input.map_or(&[][..], |input| graph.tensor(input).shape.as_slice());
+            (values_of(summed) > FAST * 1e6).then_some(Refusal::LargeSum)
+        }
         (OpKind::Softmax, _) if numbers != NumberFormat::Int8 => {
-            (values() > large_softmax(runtime)).then_some(Refusal::LargeSoftmax)
+            (values_of(shape) > large_softmax(runtime)).then_some(Refusal::LargeSoftmax)
         }
         _ => None,
     }

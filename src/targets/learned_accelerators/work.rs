@@ -22,7 +22,7 @@ const STORED: f64 = 32.0;
 /// The last axis of what is no image, in vectors of this size.
 const VECTOR: f64 = 64.0;
 /// Millions of values, of any precision, that an operator reads and writes without leaving the fast memory.
-const FAST: f64 = 6.0;
+pub const FAST: f64 = 6.0;
 /// How often a multiplication counts in a window with gaps.
 const DILATED: f64 = 2.0;
 /// Milliseconds for a million multiply-accumulates, a million values and an operator, by which chains are compared.
@@ -383,8 +383,12 @@ fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64) -> f64 {
     let is_image = out.len() >= 4 && !matches!(group, Group::Matrix | Group::Product);
     let space = if is_image {
         rounding_growth(size(out, 3), SIDE) * rounding_growth(size(out, 2), SIDE)
-    } else {
+    } else if group == Group::Product {
         rounding_growth(size(out, 2), ROWS)
+    } else {
+        // Weights are the same for all vectors, whatever the axes that number these.
+        let values: f64 = out.iter().map(|&side| f64::from(side.max(0))).product();
+        rounding_growth(values / size(out, 1).max(1.0), ROWS)
     };
     macs * channels * space
 }
