@@ -120,6 +120,7 @@ def configurations(hf):
         "clip-vit-base-patch32": lambda: hf.CLIPConfig(),
         "siglip2-base-patch16-224": lambda: hf.SiglipConfig(text_config={"vocab_size": 256000}),
         "trocr-small-stage1": trocr,
+        "trocr-small-handwritten": trocr,
         "videomae": lambda: hf.VideoMAEConfig(num_labels=400),
         "vjepa2": lambda: hf.VJEPA2Config(),
     }
@@ -135,6 +136,7 @@ def install():
     patch_ultralytics()
     # Only now: transformers looks for packages, too.
     sys.meta_path.append(EmptyPackages())
+    patch_others()
     patch_package()
 
 
@@ -206,7 +208,13 @@ def patch_transformers():
     by_name = classmethod(lambda cls, name, *_, **__: configuration(name))
     configuration_utils.PretrainedConfig.from_pretrained = by_name
     hf.AutoConfig.from_pretrained = by_name
-    anything = classmethod(lambda cls, *_, **__: mock.MagicMock())
+
+    def anything_of(cls, *_, **__):
+        anything = mock.MagicMock()
+        anything.__class__ = cls
+        return anything
+
+    anything = classmethod(anything_of)
     for cls in (
         tokenization_utils_base.PreTrainedTokenizerBase, hf.AutoTokenizer, hf.AutoProcessor, hf.AutoImageProcessor,
         processing_utils.ProcessorMixin, feature_extraction_utils.FeatureExtractionMixin,
@@ -217,6 +225,7 @@ def patch_transformers():
 def patch_ultralytics():
     import ultralytics
     from ultralytics.engine.model import Model
+    from ultralytics.nn import tasks
 
     init = Model.__init__
 
@@ -231,6 +240,27 @@ def patch_ultralytics():
         init(self, stem if stem.endswith(".yaml") else f"{stem}.yaml", task)
 
     Model.__init__ = init_from_definition
+    # What an encoder of texts, which is a network of its own, makes of the classes' names.
+    tasks.YOLOEModel.get_text_pe = lambda self, names, *_, **__: torch.zeros(1, len(names), 512)
+
+
+def patch_others():
+    import clip
+    import easyocr.detection
+    import easyocr.easyocr
+    import mmcv
+    import mmengine.runner
+
+    def clip_without_weights(name, *_, **__):
+        patch = int(name.rpartition("/")[2])
+        return clip.model.CLIP(512, 224, 12, 768, patch, 77, 49408, 512, 8, 12), mock.MagicMock()
+
+    # mmpose and mmdet refuse it, and what networks need of it has not changed.
+    mmcv.__version__ = "2.1.0"
+    mmengine.runner.checkpoint.load_state_dict = absent
+    clip.load = clip_without_weights
+    easyocr.easyocr.download_and_unzip = easyocr.detection.copyStateDict = absent
+    easyocr.easyocr.calculate_md5 = lambda *_: mock.ANY
 
 
 def patch_package():
@@ -244,6 +274,10 @@ def patch_package():
         getattr(asset_loaders, name).fetch = nowhere
     asset_loaders.load_torch = absent
     asset_loaders.query_yes_no = lambda *_, **__: True
+    feet = importlib.import_module("qai_hub_models.models.foot_track_net.model")
+    feet.FootTrackNet.load_weights = absent
+    eyes = importlib.import_module("qai_hub_models.models.eyegaze.model")
+    eyes.load_torch = lambda *_: {"nstack": 3, "nfeatures": 32, "nlandmarks": 34, "model_state_dict": Absent()}
     # What most networks need, so that it is loaded once for all of them.
     for name in ("resnet18", "yolov8_det", "bert_base_uncased_hf", "detr_resnet50"):
         importlib.import_module(f"qai_hub_models.models.{name}")
