@@ -2,6 +2,8 @@
 //! them. Reproduces `TryExplicitBuffering` of Vela's `scheduler.cpp`, as described under "Staged inputs" in
 //! `docs/method/ethos-u.md`.
 
+use std::collections::BTreeMap;
+
 use super::accelerator::Accelerator;
 use super::blocks::{self};
 use super::cycles::{CycleContext, Part, operator_cycles};
@@ -14,30 +16,22 @@ use super::program::{Action, FeatureMap, Operation, Program};
 use super::scheduled_operation::{Execution, ScheduledOperation};
 use super::weight_buffers::Unbuffered;
 
-/// A copy of what an operation reads first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct StagedInput {
-    /// Index of the operation: a convolution, or the first view or padding before it.
-    reader: usize,
-    /// The node of the convolution.
-    node_idx: usize,
-}
-
 /// The copies of inputs of the graph, and of what the CPU alone writes, that convolutions read and nothing else, where
-/// copying and reading takes less time than reading off chip. In ascending order of readers. Linear in operations.
+/// copying and reading takes less time than reading off chip: the node of the convolution, by the index of the operation
+/// that reads the input, which is the convolution or the first view before it. Linear in operations.
 pub fn staged_inputs(
     accelerator: &Accelerator,
     program: &Program,
     order: &Order,
     flow: &Flow,
-) -> Vec<StagedInput> {
+) -> BTreeMap<usize, usize> {
+    let mut staged = BTreeMap::new();
     if !accelerator.has_dedicated_sram {
-        return Vec::new();
+        return staged;
     }
     let mut room_bytes = accelerator.staged_input_bytes as f64;
     let n_readers = program.n_readers();
     let writers = program.writers();
-    let mut staged = Vec::new();
     // By map, the map that it shows and the operation that shows it.
     let mut shown: Vec<Option<(usize, usize)>> = vec![None; program.maps.len()];
     for (step_idx, &idx) in order.operations.iter().enumerate() {
@@ -72,33 +66,28 @@ pub fn staged_inputs(
         let scheduled = schedule(accelerator, program, order, flow, step_idx);
         if scheduled.is_some_and(|scheduled| pays_off(accelerator, &scheduled)) {
             room_bytes -= bytes;
-            staged.push(StagedInput {
-                reader,
-                node_idx: operation.node_idx,
-            });
+            staged.insert(reader, operation.node_idx);
         }
     }
-    staged.sort_unstable();
     staged
 }
 
-/// Makes the readers of `staged`, in ascending order, read a copy of their first input. Linear in operations.
-pub fn stage_inputs(program: &mut Program, staged: &[StagedInput]) {
+/// Makes the operations read a copy of their first input for the nodes that `staged` has. Linear in operations.
+pub fn stage_inputs(program: &mut Program, staged: &BTreeMap<usize, usize>) {
     let n_operations = program.operations.len() + staged.len();
     let operations = std::mem::replace(&mut program.operations, Vec::with_capacity(n_operations));
     program.maps.reserve_exact(staged.len());
     // The last operation's copy has the first index.
     let mut copy = program.maps.len() + staged.len();
-    for one in staged.iter().rev() {
-        let input = program.maps[operations[one.reader].inputs[0]];
+    for &reader in staged.keys().rev() {
+        let input = program.maps[operations[reader].inputs[0]];
         program.maps.push(staged_map(input));
     }
-    let mut staged = staged.iter().peekable();
     for (idx, mut operation) in operations.into_iter().enumerate() {
-        if let Some(one) = staged.next_if(|one| one.reader == idx) {
+        if let Some(&node_idx) = staged.get(&idx) {
             copy -= 1;
             let input = std::mem::replace(&mut operation.inputs[0], copy);
-            let copying = Operation::new(one.node_idx, Action::Copy, input, copy);
+            let copying = Operation::new(node_idx, Action::Copy, input, copy);
             program.operations.push(copying);
         }
         program.operations.push(operation);

@@ -766,8 +766,9 @@ fn a_wide_leaky_relu_that_changes_the_scale_takes_several_operations() {
         let options = BuiltinOptions::LeakyRelu { alpha };
         let leaky = network.call_with(OpKind::LeakyRelu, &[map], &shape, options);
         let end = network.call(OpKind::Abs, &[leaky], &shape);
-        [0, map].map(|map| network.set_scale(map, 0.05, 0));
-        [leaky, end].map(|map| network.set_scale(map, scale, 0));
+        for (map, scale) in [(0, 0.05), (map, 0.05), (leaky, scale), (end, scale)] {
+            network.set_scale(map, scale, 0);
+        }
         let [u55, u65] = of_vela;
         network.of_16_bits().check_totals(
             &[
