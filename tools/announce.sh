@@ -14,7 +14,7 @@ modules=target/$WASM_TARGET/wasm/deps
 [ -f "$modules/page-alone.wasm" ] || [ "$1" = test ] || note "the page's modules, compiled (3 minutes)"
 if [ "$1" = test ]; then
     [ -f "$modules/package.wasm" ] || note "the modules of page and package, compiled (6 minutes)"
-    { has chromium && has chromedriver && has brotli; } || note "Debian's chromium, chromium-driver and brotli (1 minute)"
+    { has chromium && has chromedriver; } || note "Debian's chromium and chromium-driver (1 minute)"
     [ -d .venv ] || note "a Python environment with Arm's Vela and LiteRT (1 minute)"
     [ -d target/debug ] || note "the native crates, compiled (6 minutes)"
 fi

@@ -8,7 +8,6 @@ has chromium || packages+=(chromium)
 has chromium-headless-shell || [ -z "$(apt-cache show chromium-headless-shell 2>/dev/null)" ] || packages+=(chromium-headless-shell)
 has firefox-esr || packages+=(firefox-esr)
 has chromedriver || packages+=(chromium-driver)
-has brotli || packages+=(brotli)
 has strace || packages+=(strace)
 has cc || packages+=(build-essential)
 # Debian's python3 comes without what makes an environment.

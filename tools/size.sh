@@ -17,8 +17,9 @@ ACCELERATORS_LIMIT_BYTES=1500000
 row() { printf '%-36s %10s %10s %10s\n' "$@"; }
 
 measured() { # FILE: prints its row, leaves its brotli size in $brotli_bytes
-    brotli_bytes=$(brotli -q 11 -w 24 -c "$1" | wc -c)
-    row "$1" "$(wc -c <"$1")" "$(gzip -9 -c "$1" | wc -c)" "$brotli_bytes"
+    local bytes gzip_bytes
+    read -r bytes gzip_bytes brotli_bytes < <(node www/compressed.mjs "$1")
+    row "$1" "$bytes" "$gzip_bytes" "$brotli_bytes"
 }
 
 within() { # WHAT BYTES LIMIT

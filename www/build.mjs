@@ -2,21 +2,18 @@
  * Builds www/dist: everything the page needs, compressed ahead, ready for any static server on any path. With --quick, for a
  * server on the same machine, only what was compressed before is there compressed.
  */
-import { createHash, randomUUID } from "node:crypto";
-import { cp, mkdir, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { cp, mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "esbuild";
+import { compressed, ENDINGS } from "./compressed.mjs";
 import { COMPRESSED_ENDINGS, hostFiles, POLICY } from "./headers.mjs";
 import { WARM_UPS } from "./warm_up.mjs";
 
 const www = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(www);
 const dist = path.join(www, "dist");
-/** Brotli takes half a minute for the module: what it made of the same bytes is kept. */
-const kept = path.join(root, "target", "compressed");
 const is_quick = process.argv.includes("--quick");
 
 /** From the repository to www/dist, with the command that makes what is missing. */
@@ -160,27 +157,15 @@ async function writeServiceWorker(version) {
 async function compressAll() {
   const found = await readdir(dist, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile() && COMPRESSED_ENDINGS.includes(path.extname(entry.name).slice(1)));
-  await mkdir(kept, { recursive: true });
   // On all cores: the module alone takes half a minute.
   await Promise.all(files.map((entry) => compress(path.join(entry.parentPath, entry.name))));
 }
 
 async function compress(file) {
   const bytes = await readFile(file);
-  const name = createHash("sha256").update(bytes).digest("hex").slice(0, 32);
-  const brotli = (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } });
-  for (const [ending, make] of [["br", brotli], ["gz", (bytes) => promisify(gzip)(bytes, { level: 9 })]]) {
-    const cached = path.join(kept, `${name}.${ending}`);
-    const compressed = await readFile(cached).catch(async () => {
-      if (is_quick) return null;
-      const made = await make(bytes);
-      // Files with equal bytes may be compressed at once.
-      const part = `${cached}.${randomUUID()}`;
-      await writeFile(part, made);
-      await rename(part, cached);
-      return made;
-    });
-    if (compressed && compressed.length < bytes.length) await writeFile(`${file}.${ending}`, compressed);
+  for (const ending of ENDINGS) {
+    const small = await compressed(bytes, ending, { is_kept: is_quick });
+    if (small && small.length < bytes.length) await writeFile(`${file}.${ending}`, small);
   }
 }
 

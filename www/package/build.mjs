@@ -5,8 +5,8 @@ import { cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { brotliCompress, constants } from "node:zlib";
 import { build } from "esbuild";
+import { compressed } from "../compressed.mjs";
 import { sbom } from "./sbom.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -34,20 +34,9 @@ async function bill() {
 const write = (name, text) => writeFile(path.join(out, name), text);
 const source = (name) => path.join(here, "src", name);
 
-/** Brotli takes half a minute for the module: what it made of the same bytes is kept. */
-const kept = path.join(root, "target", "compressed");
-
 /** Brotli in base64: as a string a file goes through every bundler. */
 async function packed(bytes) {
-  const file = path.join(kept, `${createHash("sha256").update(bytes).digest("hex").slice(0, 32)}.br`);
-  const compressed = await readFile(file).catch(async () => {
-    const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_PARAM_SIZE_HINT } = constants;
-    const made = await promisify(brotliCompress)(bytes, { params: { [BROTLI_PARAM_QUALITY]: 11, [BROTLI_PARAM_LGWIN]: 24, [BROTLI_PARAM_SIZE_HINT]: bytes.length } });
-    await mkdir(kept, { recursive: true });
-    await writeFile(file, made);
-    return made;
-  });
-  return compressed.toString("base64");
+  return (await compressed(bytes, "br")).toString("base64");
 }
 
 async function writeAssets() {
