@@ -17,7 +17,7 @@ serve: ## Build the page and serve it at http://127.0.0.1:8000/ (PORT=... for an
 
 test: ## Install what is missing, then check and test everything
 	@tools/announce.sh test
-	@$(MAKE) --no-print-directory debian venv node wasm-toolchain
+	@$(MAKE) --no-print-directory debian node wasm-toolchain
 	@tools/test.sh
 
 test-long: wasm venv ## Check what `make test` leaves out because it compiles or searches for long: an hour and more
@@ -28,6 +28,7 @@ test-long: wasm venv ## Check what `make test` leaves out because it compiles or
 	@cargo test --quiet --package litecast-networks
 	@LITECAST_TABLE_2_SAMPLES=4000 cargo test --quiet --workspace --test trainer spaces::ranges_of_table_2
 	@LITECAST_LARGEST_FILES=1 cargo test --quiet --workspace --test hostile short_files
+	@LITECAST_CLUSTER=1 cargo test --quiet --workspace --test trainer label_on_dask::
 	@$(MAKE) --no-print-directory release-rehearsal
 	@tools/test-python.sh --wheel
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(LONG_FUZZ_SECONDS)

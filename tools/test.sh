@@ -23,7 +23,7 @@ cpu_seconds() { # FILE
 }
 
 # Leaves NUMBER.log and NUMBER.verdict, in whose order the summary is. Says how far the run is.
-N_STEPS=$(grep -c '^ *step [1-9][0-9] "' "$0")
+N_STEPS=$(grep -c "\bstep [1-9][0-9] \"" "$0")
 step() { # NUMBER NAME COMMAND...
     local log=$logs/$1.log verdict=$logs/$1.verdict name=$2 started=$SECONDS result=ok
     shift 2
@@ -72,9 +72,12 @@ lint() {
 }
 
 native() {
+    # What the compiler does not wait for.
+    step 14 "Python environment" tools/install-python.sh &
     step 10 "format" cargo fmt --all --check
     export RUSTC_WORKSPACE_WRAPPER=$NATIVE_COMPILER
     step 11 "clippy, and compiling" lint
+    await 14
     step 12 "third-party crates" tools/deny.sh
     step 13 "native tests" cargo test "${TESTED[@]}" --no-fail-fast
 }

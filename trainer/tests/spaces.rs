@@ -335,7 +335,7 @@ const ALL_CONFIGURATIONS: [&str; 3] = ["ethos-u55-256", "ethos-u65-512", "ethos-
 
 #[test]
 fn litert_runs_and_vela_compiles_every_file() {
-    const PER_SPACE: u64 = 2;
+    const PER_SPACE: u64 = 1;
     let Some(python) = litecast_needs::python("ai_edge_litert, ethosu.regor") else {
         return;
     };
