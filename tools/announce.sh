@@ -8,10 +8,10 @@ note() { missing+=("$1"); }
 
 links_for_wasm=$CACHE/wasm-toolchain
 [ -f "$links_for_wasm" ] || note "Rust's $WASM_TARGET target"
-[ -d "$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)" ] || note "wasm-bindgen-cli (2 minutes, beside the module)"
+[ -d "$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)" ] || note "wasm-bindgen-cli (a minute and a half, beside the modules)"
 [ -d node_modules ] || note "npm packages (half a minute)"
 modules=target/$WASM_TARGET/wasm/deps
-[ -f "$modules/page-alone.wasm" ] || [ "$1" = test ] || note "the page's modules, compiled (3 minutes)"
+[ -f "$modules/page-alone.wasm" ] || [ "$1" = test ] || note "the page's modules, compiled (a minute)"
 if [ "$1" = test ]; then
     [ -f "$modules/package.wasm" ] || note "the modules of page and package, compiled (6 minutes)"
     { has chromium && has chromedriver; } || note "Debian's chromium and chromium-driver (1 minute)"
