@@ -162,9 +162,11 @@ fn without_cpu_s(line: &str) -> String {
 /// shard whose file is gone; another request is refused.
 #[test]
 fn labels_on_dask_are_those_of_a_local_run() {
-    // A cluster takes 16 seconds of the processor: `make test-long` asks for it.
     if std::env::var_os("LITECAST_CLUSTER").is_none() {
-        return;
+        return litecast_needs::skip(
+            litecast_needs::Need::Cluster,
+            "no LITECAST_CLUSTER; `make test-long` sets it",
+        );
     }
     let Some(mut fixture) = Fixture::make() else {
         return;

@@ -24,6 +24,9 @@ pub enum Need {
     Tf2Onnx,
     /// The compiler of FlatBuffers schemas, of the version that wrote the committed code.
     Flatc,
+    /// That a test may start a Dask cluster, which takes 16 seconds of the processor: `LITECAST_CLUSTER`, as `make test-long`
+    /// sets it.
+    Cluster,
 }
 
 impl Need {
@@ -35,6 +38,7 @@ impl Need {
             Self::DataFrames => "data-frames",
             Self::Tf2Onnx => "tf2onnx",
             Self::Flatc => "flatc",
+            Self::Cluster => "cluster",
         }
     }
 }
