@@ -11,14 +11,33 @@ import re
 
 # Qualcomm's networks that are made of a package's layers: the package, and the image.
 QUALCOMM = {
+    "act": ("torchvision", (480, 640)),
     "beit": ("transformers", (224, 224)),
+    "bevdet/decoder": ("torchvision", (128, 128)),
+    "bevdet/encoder": ("torchvision", (256, 704)),
+    "detectron2_detection/proposal_generator": ("torchvision", (800, 800)),
+    "edgetam/encoder": ("qai-hub-models", (1024, 1024)),
+    "edgetam/memory_encoder": ("qai-hub-models", (1024, 1024)),
+    "edgetam/video_decoder": ("qai-hub-models", (1024, 1024)),
     "efficientvit_b2_cls": ("timm", (224, 224)),
     "efficientvit_l2_cls": ("timm", (224, 224)),
     "hrnet_pose": ("timm", (256, 192)),
     "levit": ("timm", (224, 224)),
     "lpdm": ("ultralytics", (640, 640)),
+    "mediapipe_hand/hand_detector": ("torch", (256, 256)),
+    "mediapipe_hand/hand_landmark_detector": ("torch", (256, 256)),
+    "mediapipe_hand_gesture/canned_gesture_classifier": ("torch", ()),
+    "mediapipe_hand_gesture/palm_detector": ("torch", (256, 256)),
+    "mediapipe_pose/pose_detector": ("torch", (128, 128)),
+    "mediapipe_pose/pose_landmark_detector": ("torch", (256, 256)),
     "midas": ("timm", (256, 256)),
+    "nomic_embed_text": ("torch", (128,)),
     "posenet_mobilenet": ("torch", (513, 257)),
+    "rangenet_plus_plus": ("torch", (64, 2048)),
+    "sixd_repnet/face_detector": ("face-detection", (640, 640)),
+    "sixd_repnet/pose_estimator": ("torch", (224, 224)),
+    "track_anything/encode_key_with_shrinkage": ("torchvision", (320, 576)),
+    "track_anything/encode_key_without_shrinkage": ("torchvision", (320, 576)),
     "yamnet": ("torch", (96, 64)),
 }
 # Those that MediaPipe's package has as a file.

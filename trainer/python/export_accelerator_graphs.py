@@ -48,6 +48,8 @@ from simplify_graph import simplified
 # Seconds of the processor for one network.
 TIME_LIMIT = 300
 COLUMNS = ["package", "version", "model", "height", "width", "form", "parameters", "macs", "operators", "tables", "checked", "graph"]
+# Modules of packages that have another name.
+MODULES = {"face-detection": "face_detection", "ultralytics": "ultralytics.nn.tasks", "qai-hub-models": "qai_shims"}
 # How far a graph may be from what a table states.
 PARAMETERS, MACS, LAYERS = 0.03, 0.05, 0.15
 # What TensorFlow Lite needs for operators of the graph that it does not have.
@@ -239,9 +241,9 @@ def main():
     begun = [d for d in begun if (not args.package or d.package == args.package) and (not args.only or args.only in d.model)]
     # Libraries are loaded once, before the first child.
     for package in {definition.package for definition in begun} - {"mediapipe"}:
-        importlib.import_module({"ultralytics": "ultralytics.nn.tasks", "qai-hub-models": "qai_shims"}.get(package, package))
+        importlib.import_module(MODULES.get(package, package))
     # Those whose package changes others come last; before them, the packages of networks that are rarer in the tables first.
-    order = ["mediapipe", "torch", "transformers", "ultralytics", "torchvision", "timm", "qai-hub-models"]
+    order = ["mediapipe", "torch", "face-detection", "transformers", "ultralytics", "torchvision", "timm", "qai-hub-models"]
     begun.sort(key=lambda definition: order.index(definition.package))
     for n, definition in enumerate(begun):
         if definition.package == "qai-hub-models":

@@ -214,6 +214,11 @@ def patch_transformers():
         anything.__class__ = cls
         return anything
 
+    # A mask of four axes is complete, as in later versions.
+    from transformers.models.siglip import modeling_siglip as siglip
+
+    of_tokens = siglip._prepare_4d_attention_mask
+    siglip._prepare_4d_attention_mask = lambda mask, *rest: mask if mask.dim() == 4 else of_tokens(mask, *rest)
     anything = classmethod(anything_of)
     for cls in (
         tokenization_utils_base.PreTrainedTokenizerBase, hf.AutoTokenizer, hf.AutoProcessor, hf.AutoImageProcessor,

@@ -19,7 +19,8 @@ def simplified(graph):
 
 
 def without_same(operators, outputs, shapes):
-    """Reshapes read what the reshape before them reads; operators whose only result has their input's shape are left out."""
+    """Reshapes read what the reshape before them reads; operators whose only result has their input's shape are left out, and so
+    are concatenations with nothing but empty tensors."""
     source, renamed, kept = {}, {}, []
     for operator in operators:
         operator["inputs"] = [renamed.get(name, name) for name in operator["inputs"]]
@@ -30,6 +31,11 @@ def without_same(operators, outputs, shapes):
                 source[output] = operator["inputs"][0]
             if shapes[operator["inputs"][0]] == shapes[output]:
                 renamed[output] = operator["inputs"][0]
+                continue
+        if operator["kind"] == "CONCATENATION":
+            filled = [name for name in operator["inputs"] if 0 not in shapes[name]]
+            if len(filled) == 1:
+                renamed[operator["outputs"][0]] = filled[0]
                 continue
         kept.append(operator)
     return kept, [renamed.get(name, name) for name in outputs]
