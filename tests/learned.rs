@@ -276,6 +276,42 @@ fn activations_and_gates_are_told_from_other_work() {
     }
 }
 
+/// By hand: a sum with what a convolution writes is an activation of it, of two images one of which is read, whose 32 channels are
+/// whole blocks. A sum with a constant of 8192 values counts four times, and one with 32 values once.
+#[test]
+fn sums_are_told_by_what_they_add() {
+    let image: &[u32] = &[1, 16, 16, 32];
+    let mut tensors = vec![
+        tensor("w", &[32, 1, 1, 32], "float32", true),
+        tensor("k", image, "float32", true),
+        tensor("b", &[32], "float32", true),
+    ];
+    tensors.extend(["x", "c", "r", "p", "y"].map(|name| tensor(name, image, "float32", false)));
+    let one = |kind: &str, inputs: &[&str], output: &str| json!({"kind": kind, "inputs": inputs, "outputs": [output]});
+    let operators = json!([
+        one("CONV_2D", &["x", "w"], "c"),
+        one("ADD", &["x", "c"], "r"),
+        one("ADD", &["r", "k"], "p"),
+        one("ADD", &["p", "b"], "y"),
+    ]);
+    let model = graph_json::parse(graph(["x", "y"], json!(tensors), operators).as_bytes()).unwrap();
+    let graph = build(&model, 0).unwrap();
+    let work = network_work(&graph, &analyze(&graph));
+    let found: Vec<(Group, f64)> = work
+        .nodes
+        .iter()
+        .map(|work| (work.group, work.values))
+        .collect();
+    let values = 2.0 * 8192.0 / 1e6;
+    let expected = [
+        (Group::Pointwise, values),
+        (Group::Activation, values),
+        (Group::Elementwise, 4.0 * values),
+        (Group::Elementwise, values),
+    ];
+    assert_eq!(found, expected);
+}
+
 /// By hand: of two branches that are added, the longer one and the sum are the longest chain, whichever is listed first.
 #[test]
 fn branches_run_beside_the_longest_chain() {
@@ -684,6 +720,21 @@ fn sum(kind: &str, side: u32) -> String {
     of_channels(kind, side, 1, sum)
 }
 
+/// The product of eight vectors and as many columns.
+fn product_of_eight(kind: &str, n_columns: u32) -> String {
+    let tensors = json!([
+        tensor("x", &[1, 8, 16], kind, false),
+        tensor("c", &[1, 16, n_columns], kind, false),
+        tensor("y", &[1, 8, n_columns], kind, false),
+    ]);
+    let product = json!({"kind": "BATCH_MATMUL", "inputs": ["x", "c"], "outputs": ["y"]});
+    json!({
+        "format": "litecast-graph", "version": 1, "name": "test", "inputs": ["x", "c"], "outputs": ["y"],
+        "tensors": tensors, "operators": [product],
+    })
+    .to_string()
+}
+
 /// What another operator makes of the hundred channels of an image.
 fn of_channels(kind: &str, side: u32, n_written: u32, operator: Value) -> String {
     let shape = [1, side, side, 100];
@@ -735,6 +786,14 @@ fn slow_operators_are_those_that_were_measured_as_slow() {
         (sum("int8", 300), "galaxy-s24", Some("SUM of operator 1")),
         (sum("int8", 200), "galaxy-s24", None),
         (sum("float32", 300), "galaxy-s24", None),
+        (
+            product_of_eight("int8", 4096),
+            "galaxy-s24",
+            Some("BATCH_MATMUL of operator 0"),
+        ),
+        (product_of_eight("int8", 4096), "galaxy-s24@qnn", None),
+        (product_of_eight("int8", 4095), "galaxy-s24", None),
+        (product_of_eight("float32", 4096), "galaxy-s24", None),
     ] {
         let report = report(&text, target);
         let words = words(&report);

@@ -216,7 +216,7 @@ pub enum AcceleratorWork {
     Volume,
     Elementwise,
     Curve,
-    /// A curve of what an operator writes that multiplies.
+    /// A curve of what an operator writes that multiplies, or a sum with it.
     Activation,
     /// A value times its logistic function.
     Gate,

@@ -3,7 +3,7 @@
 //! `litecast-trainer fit-accelerators` prints how much longer the measurements with each of them are.
 
 use super::devices::{NumberFormat, Runtime};
-use super::work::{FAST, Group, multiplying_group};
+use super::work::{FAST, Group, multiplying_group, size};
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
@@ -21,7 +21,8 @@ pub enum Refusal {
     LargeSoftmax,
     /// A sum of more integers than the fast memory holds.
     LargeSum,
-    /// What most of a network consists of: matrix products of sequences, in 8 bits.
+    /// What most of a network consists of, matrix products of sequences in 8 bits; and under LiteRT, a product of a few vectors
+    /// and an image's positions, as decoders of masks have it.
     Sequences,
     /// The work depends on the values.
     WorkOfValues,
@@ -33,6 +34,8 @@ pub enum Refusal {
 const MOST: f64 = 0.5;
 const LARGE_WINDOW: i32 = 25;
 const FEW_CHANNELS: i32 = 8;
+const FEW_VECTORS: f64 = 16.0;
+const POSITIONS: f64 = 4096.0;
 /// Operators of which only the inference tells how much they do.
 const DEPENDING_ON_VALUES: [&str; 2] = ["ONNX:RoiAlign", "ONNX:NonZero"];
 
@@ -71,7 +74,7 @@ impl Refusal {
             Self::LargeSoftmax => "a softmax of this size leaves the fast memory",
             Self::LargeSum => "a sum of so many integers takes as long as one of floats",
             Self::Sequences => {
-                "networks of matrix products of sequences take 2 to 4 times longer in 8 bits than others tell"
+                "matrix products of sequences take 2 to 5 times longer in 8 bits than others tell"
             }
             Self::WorkOfValues => "its work depends on values that only an inference has",
             Self::NeverMeasured => "no network with such an operator was measured",
@@ -183,6 +186,11 @@ fn node_refusal(
             let input = operator.inputs.first().copied().flatten();
             let summed = input.map_or(&[][..], |input| graph.tensor(input).shape.as_slice());
             (values_of(summed) > FAST * 1e6).then_some(Refusal::LargeSum)
+        }
+        (OpKind::BatchMatmul, _) if runtime == Runtime::LiteRt && numbers == NumberFormat::Int8 => {
+            let sides = [1, 2].map(|from_end| size(shape, from_end));
+            let [few, many] = [sides[0].min(sides[1]), sides[0].max(sides[1])];
+            (few <= FEW_VECTORS && many >= POSITIONS).then_some(Refusal::Sequences)
         }
         (OpKind::Softmax, _) if numbers != NumberFormat::Int8 => {
             (values_of(shape) > large_softmax(runtime)).then_some(Refusal::LargeSoftmax)

@@ -25,6 +25,10 @@ const VECTOR: f64 = 64.0;
 pub const FAST: f64 = 6.0;
 /// How often a multiplication counts in a window with gaps.
 const DILATED: f64 = 2.0;
+/// How often the values of a sum with a constant of more than [`MANY`] values count, such as positions or biases of attention:
+/// it is read from the memory outside.
+const WITH_CONSTANT: f64 = 4.0;
+const MANY: f64 = 4096.0;
 /// Milliseconds for a million multiply-accumulates, a million values and an operator, by which chains are compared.
 const ROUGH_MS: [f64; 3] = [1e-4, 0.02, 1e-3];
 const MILLION: f64 = 1e6;
@@ -286,13 +290,17 @@ fn measured_work(
         let read = activations(graph, node).map(values);
         // What an operator computes of two tensors, it computes while the second is written.
         let read: f64 = match group {
-            Group::Elementwise | Group::Gate => read.fold(0.0, f64::max),
+            Group::Elementwise | Group::Activation | Group::Gate => read.fold(0.0, f64::max),
             _ => read.sum(),
         };
         let written: f64 = outputs.iter().map(|&output| values(output)).sum();
         (read, written)
     };
-    let (read, written) = moved(is_plain);
+    let (mut read, mut written) = moved(is_plain);
+    if group == Group::Elementwise && has_large_constant(graph, node) {
+        read *= WITH_CONSTANT;
+        written *= WITH_CONSTANT;
+    }
     let (read_elements, written_elements) = moved(true);
     let is_multiplied = (group as usize) < N_MULTIPLYING;
     let [stride, dilation] = stride_and_dilation(node);
@@ -345,7 +353,15 @@ fn activations<'n>(graph: &'n Graph, node: &'n Node) -> impl Iterator<Item = usi
     inputs.filter(|&tensor_idx| !graph.is_constant(tensor_idx))
 }
 
-fn size(shape: &[i32], from_end: usize) -> f64 {
+fn has_large_constant(graph: &Graph, node: &Node) -> bool {
+    let mut inputs = node.operator.inputs.iter().flatten();
+    let is_large = |&tensor_idx: &usize| {
+        graph.is_constant(tensor_idx) && values(&graph.tensor(tensor_idx).shape, true) > MANY
+    };
+    matches!(node.operator.code.kind, OpKind::Add | OpKind::Sub) && inputs.any(is_large)
+}
+
+pub fn size(shape: &[i32], from_end: usize) -> f64 {
     let axis = shape.len().checked_sub(from_end);
     axis.map_or(1.0, |axis| f64::from(shape[axis].max(0)))
 }
@@ -487,6 +503,14 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
             .is_some_and(|input| multiplied[input]);
         let group = match (of_kind, node.operator.inputs.as_slice()) {
             (Group::Curve, _) if is_after => Group::Activation,
+            (Group::Elementwise, &[Some(a), Some(b)])
+                if code.kind == OpKind::Add
+                    && (multiplied[a] || multiplied[b])
+                    && !graph.is_constant(a)
+                    && !graph.is_constant(b) =>
+            {
+                Group::Activation
+            }
             (Group::Elementwise, &[Some(a), Some(b)])
                 if code.kind == OpKind::Mul
                     && (logistic_of[a] == Some(b) || logistic_of[b] == Some(a)) =>

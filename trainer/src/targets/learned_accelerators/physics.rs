@@ -59,6 +59,8 @@ const ATTENTION: [&str; 6] = [
 ];
 /// Standard deviation of a network's rows from the physics, which decides how much they outweigh what is expected.
 const ROWS: f64 = 0.25;
+/// The same on Hexagon, of which more networks were measured.
+const ROWS_ON_HEXAGON: f64 = 0.13;
 /// Errors count as squares below this and as distances above.
 const BEND: f64 = 0.25;
 /// The same for a row beside the other rows of its network, of which so many are independent.
@@ -79,9 +81,14 @@ const GATES: [&str; 2] = ["values-gate", "n-gate"];
 const KINDS: [f64; N_SCALES] = [-9.210_340, -3.912_023, -6.907_755];
 
 /// Logarithms of how much more than others of their kind terms are expected to cost.
-fn expected(term: usize) -> f64 {
+fn expected(term: usize, is_of_hexagon: bool) -> f64 {
     match NAMES[term] {
         "macs-depthwise" => 1.0,
+        "macs-window" if is_of_hexagon => 0.5,
+        "macs-matrix" if is_of_hexagon => 0.3,
+        "values-softmax" if is_of_hexagon => 0.2,
+        "values-beyond" if is_of_hexagon => -1.0,
+        "n-matrices" if is_of_hexagon => 0.0,
         "macs-volume" | "values-layout" | "values-softmax" | "values-norm" | "values-other"
         | "values-beyond" | "values-ends" => 0.7,
         "windows" => -3.0,
@@ -117,9 +124,10 @@ impl Stage {
     }
 
     /// How much a row weighs, from how much it weighs among the rows of its network.
-    fn weight(self, weight: f64) -> f64 {
+    fn weight(self, weight: f64, is_of_hexagon: bool) -> f64 {
+        let rows = if is_of_hexagon { ROWS_ON_HEXAGON } else { ROWS };
         match self {
-            Self::Shared => weight / ROWS.powi(2),
+            Self::Shared => weight / rows.powi(2),
             Self::Devices => (N_INDEPENDENT * weight).min(1.0) / ROWS_OF_NETWORK.powi(2),
         }
     }
@@ -241,7 +249,7 @@ impl Places {
             }
         }
         for term in 0..N_TERMS {
-            priors[Self::TERM + term] = (expected(term), TERM);
+            priors[Self::TERM + term] = (expected(term, is_of_hexagon), TERM);
             for numbers in 0..N_NUMBERS {
                 let is_in = |terms: &[&str]| {
                     NumberFormat::ALL[numbers] == NumberFormat::Int8 && terms.contains(&NAMES[term])
@@ -404,6 +412,7 @@ impl Physics {
         }
         for rows in groups {
             let way = Way::from_row(rows[0]);
+            let is_of_hexagon = Runtime::ALL[way.runtime].is_of_hexagon();
             let costs = self.costs(way);
             let mut of_terms = [0.0; N_TERMS];
             for row in *rows {
@@ -411,7 +420,7 @@ impl Physics {
                 let ms: f64 = amounts.iter().zip(costs).map(|(a, c)| a * c).sum();
                 let of_network = self.places.network(row);
                 let error = (ms / row.ms).ln() + self.parameters[of_network];
-                let slope = stage.weight(row.weight) * bent(error, stage.bend());
+                let slope = stage.weight(row.weight, is_of_hexagon) * bent(error, stage.bend());
                 gradient[of_network] += slope;
                 let slope = slope / ms;
                 for term in 0..N_TERMS {
