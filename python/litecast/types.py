@@ -287,9 +287,7 @@ class MeasuredNetwork(TypedDict):
     unmatched_ms: float
 
 
-class Device(TypedDict):
-    """A device of your own, from profiles; ``json`` keeps it, and ``litecast predict --device`` reads it."""
-
+class _Device(TypedDict):
     litecast_device: int
     litecast_version: str
     name: str
@@ -299,6 +297,13 @@ class Device(TypedDict):
     fit: dict[str, list[float]]
     #: Logarithm of each measured latency over its estimate from the other networks; empty for one network.
     left_out: list[float]
+
+
+class Device(_Device, total=False):
+    """A device of your own, from profiles; ``json`` keeps it, and ``litecast predict --device`` reads it."""
+
+    #: ``ncnn`` where its kernels are scaled in the place of the base's operators.
+    kernels: str
 
 
 class NextMeasurement(TypedDict):

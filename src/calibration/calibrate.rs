@@ -6,7 +6,7 @@ use crate::formats::shown;
 use crate::profiles::{self, MeasuredOperator, Profile};
 use crate::report::Failure;
 use crate::targets::measured_device::{
-    Class, Device, MeasuredNetwork, NetworkError, Observation, Prior,
+    Class, Device, Kernels, MeasuredNetwork, NetworkError, Observation, Prior,
 };
 use crate::targets::{Durations, FAMILIES, learned_accelerators};
 
@@ -158,11 +158,14 @@ pub fn calibrate_from(
         .iter()
         .map(MatchedNetwork::new)
         .collect::<Result<_, _>>()?;
+    let tool = measured.first().map_or("", |one| one.profile.tool);
     let on = |base: &str| -> Result<Device, ProfileError> {
+        let of_tool = || Prior::kernels(tool, base);
+        let kernels = known.map_or_else(of_tool, |device| device.kernels);
         let mut networks: Vec<MeasuredNetwork> =
             known.map_or(Vec::new(), |device| device.networks.clone());
         for one in &matched {
-            let network = one.on_base(base)?;
+            let network = one.on_base(base, kernels)?;
             match networks
                 .iter_mut()
                 .find(|known| known.sha256 == network.sha256)
@@ -176,8 +179,8 @@ pub fn calibrate_from(
             }
         }
         Ok(match prior {
-            Some(prior) => Device::fit_from(prior, name, base, threads, networks)?,
-            None => Device::fit(name, base, threads, networks)?,
+            Some(prior) => Device::fit_from(prior, name, (base, kernels), threads, networks)?,
+            None => Device::fit(name, (base, kernels), threads, networks)?,
         })
     };
     if let Some(base) = base.filter(|base| durations_of_family(base).is_none()) {
@@ -315,10 +318,10 @@ impl<'n> MatchedNetwork<'n> {
         })
     }
 
-    fn on_base(&self, base: &str) -> Result<MeasuredNetwork, ProfileError> {
-        let parts = self
+    fn on_base(&self, base: &str, kernels: Kernels) -> Result<MeasuredNetwork, ProfileError> {
+        let costs = self
             .network
-            .parts_ms(base)
+            .costs(base, kernels)
             .ok_or_else(|| ProfileError::NotOfBase {
                 base: shown(base),
                 model: self.network.file.clone(),
@@ -327,10 +330,10 @@ impl<'n> MatchedNetwork<'n> {
         let by_class = |operators: &mut dyn Iterator<Item = usize>| {
             let mut by_class: Vec<(Class, f64)> = Vec::new();
             for idx in operators {
-                let class = self.network.class(&self.network.operators[idx]);
+                let (class, cost_ms) = costs[idx];
                 match by_class.iter_mut().find(|(known, _)| *known == class) {
-                    Some((_, ms)) => *ms += parts[idx],
-                    None => by_class.push((class, parts[idx])),
+                    Some((_, ms)) => *ms += cost_ms,
+                    None => by_class.push((class, cost_ms)),
                 }
             }
             by_class
@@ -346,8 +349,8 @@ impl<'n> MatchedNetwork<'n> {
             tool: self.tool.to_owned(),
             profile: self.profile_name.to_owned(),
             measured_ms: self.measured_ms,
-            base_ms: by_class(&mut (0..parts.len())),
-            n_calls: parts.iter().filter(|part| **part > 0.0).count(),
+            base_ms: by_class(&mut (0..costs.len())),
+            n_calls: costs.iter().filter(|(_, ms)| *ms > 0.0).count(),
             observations: observations.collect(),
             unmatched: self.unmatched.clone(),
             unmatched_ms: self.unmatched_ms,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::targets::measured_device::{Class, N_CLASSES, Plan, operator_class};
+use crate::targets::measured_device::{Class, Device, KernelOperator, Kernels, N_CLASSES, Plan};
 use crate::targets::{Durations, learned_accelerators};
 
 /// A network with its estimates, from the JSON of its report.
@@ -27,11 +27,30 @@ pub struct Operator {
     attributes: Option<Attributes>,
 }
 
-/// What tells classes of kernels apart.
+impl Operator {
+    fn of_kernel(&self) -> KernelOperator<'_> {
+        let attributes = self.attributes.as_ref();
+        let activation = attributes.and_then(|attributes| attributes.activation.as_deref());
+        KernelOperator {
+            name: &self.name,
+            inputs: &self.inputs,
+            outputs: &self.outputs,
+            stride_h: attributes.and_then(|attributes| attributes.stride_h),
+            dilation_h: attributes.and_then(|attributes| attributes.dilation_h),
+            has_activation: activation.is_some_and(|activation| activation != "NONE"),
+        }
+    }
+}
+
+/// What costs of kernels depend on, beside shapes.
 #[derive(Clone, Debug, Deserialize)]
 struct Attributes {
     #[serde(default)]
     stride_h: Option<i32>,
+    #[serde(default)]
+    dilation_h: Option<i32>,
+    #[serde(default)]
+    activation: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -143,27 +162,37 @@ impl EstimatedNetwork {
         (parts.len() == self.operators.len()).then_some(parts)
     }
 
-    /// What a device on this base expects of the network; `None` where the report has no latency by operator of it.
-    pub fn plan(&self, base: &str) -> Option<Plan> {
+    /// Class and milliseconds of each operator, of which a device with these kernels on this base consists; `None` where the
+    /// report has no latency by operator of the base.
+    pub(super) fn costs(&self, base: &str, kernels: Kernels) -> Option<Vec<(Class, f64)>> {
         let parts = self.parts_ms(base)?;
+        let operators: Vec<_> = self.operators.iter().map(Operator::of_kernel).collect();
+        Some(kernels.costs(&operators, parts, |idx| self.shape(idx)))
+    }
+
+    /// What a device with these kernels on this base expects of the network; `None` as of [`Self::costs`].
+    pub fn plan(&self, base: &str, kernels: Kernels) -> Option<Plan> {
         let mut by_class = [(0.0, 0.0); N_CLASSES];
-        for (operator, part) in self.operators.iter().zip(parts) {
-            let (ms, n_calls) = &mut by_class[self.class(operator).idx()];
-            *ms += part;
-            *n_calls += f64::from(u8::from(*part > 0.0));
+        for (class, cost_ms) in self.costs(base, kernels)? {
+            let (ms, n_calls) = &mut by_class[class.idx()];
+            *ms += cost_ms;
+            *n_calls += f64::from(u8::from(cost_ms > 0.0));
         }
         Some(Plan::new(&by_class))
     }
 
+    /// That of a device.
+    pub fn plan_of(&self, device: &Device) -> Option<Plan> {
+        self.plan(&device.base, device.kernels)
+    }
+
     pub(super) fn class(&self, operator: &Operator) -> Class {
-        let weights = operator.inputs.get(1).copied().flatten();
-        let weights = weights.and_then(|idx| self.tensors.get(idx));
-        let attributes = operator.attributes.as_ref();
-        operator_class(
-            &operator.name,
-            weights.map(|tensor| &*tensor.shape),
-            attributes.and_then(|attributes| attributes.stride_h),
-        )
+        operator.of_kernel().class(|idx| self.shape(idx))
+    }
+
+    fn shape(&self, tensor_idx: usize) -> &[i32] {
+        let tensor = self.tensors.get(tensor_idx);
+        tensor.map_or(&[], |tensor| &tensor.shape)
     }
 
     /// Names of the tensors that an operator writes.
@@ -179,10 +208,6 @@ impl EstimatedNetwork {
     }
 
     pub(super) fn output_shape(&self, operator: &Operator) -> &[i32] {
-        let tensor = operator
-            .outputs
-            .first()
-            .and_then(|&idx| self.tensors.get(idx));
-        tensor.map_or(&[], |tensor| &tensor.shape)
+        operator.outputs.first().map_or(&[], |&idx| self.shape(idx))
     }
 }

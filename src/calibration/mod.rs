@@ -15,7 +15,7 @@ mod operator_matching;
 mod probes;
 
 pub use crate::targets::measured_device::{
-    ANY_RUNTIME, Class, DEVICE_VERSION, Device, DeviceError, MAX_DEVICE_BYTES, Prior,
+    ANY_RUNTIME, Class, DEVICE_VERSION, Device, DeviceError, Kernels, MAX_DEVICE_BYTES, Prior,
 };
 pub use calibrate::{
     Measured, NewMeasurement, ProfileError, base_families, calibrate, calibrate_from,

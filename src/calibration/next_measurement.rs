@@ -34,7 +34,7 @@ pub fn next_measurements(
     with_operators: bool,
 ) -> Result<Vec<NextMeasurement>, ProfileError> {
     let plans = networks.iter().map(|network| {
-        let plan = network.plan(&device.base);
+        let plan = network.plan_of(device);
         plan.ok_or_else(|| ProfileError::NotOfBase {
             base: device.base.clone(),
             model: network.file.clone(),

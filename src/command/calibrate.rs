@@ -360,8 +360,8 @@ fn shown(device: &Device, profile_files: &[ProfileFile], out: &Path, width: usiz
     };
     text.push('\n');
     let line = format!(
-        "{n} measured network{plural}, on the operators of {}{error}",
-        device.base
+        "{n} measured network{plural}, on {}{error}",
+        device.kernels.words(&device.base)
     );
     let _ = writeln!(text, "{}\n", wrapped(&line, width, ""));
     text += &networks_table(device).lines_of(width);

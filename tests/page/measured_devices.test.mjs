@@ -210,14 +210,14 @@ test("a device is exported, forgotten and imported, and what is none is refused 
     const saved = await download;
     assert.equal(saved.suggestedFilename(), "board.json");
     const document = await readFile(await saved.path());
-    assert.equal(JSON.parse(document).litecast_device, 3);
+    assert.equal(JSON.parse(document).litecast_device, 4);
     await page.click('[aria-label="Forget Board"]');
     await page.waitForSelector(`table.targets tr[data-target="${DEVICE}"]`, { state: "detached" });
     await dropBytes(page, "board.json", document);
     await page.waitForSelector(`table.targets tr[data-target="${DEVICE}"]`);
     assert.equal(await latencyOf(page), expected);
     const refused = {
-      "newer.json": [Buffer.from(`{"litecast_device":99,${document.toString().slice(document.indexOf(",") + 1)}`), /newer\.json: expected version 3 of the document, found 99/],
+      "newer.json": [Buffer.from(`{"litecast_device":99,${document.toString().slice(document.indexOf(",") + 1)}`), /newer\.json: expected version 4 of the document, found 99/],
       "broken.json": [Buffer.from('{"litecast_device":1}'), /broken\.json: expected a device/],
       "other.csv": [Buffer.from("name,type,ms\nnothing,LSTM,5\nnowhere,LSTM,6\n"), /other\.csv: expected operators of convolutions\.onnx, found none of 2/],
       "words.txt": [Buffer.from("hello"), /words\.txt: /],

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::classes::{Class, N_CLASSES};
 use super::fit::{Expected, Fit, Measured, left_out_percent};
+use super::kernels::Kernels;
 use super::prior::Prior;
 use crate::formats::shown;
 
 /// Raised when a field changes its meaning or goes away.
-pub const DEVICE_VERSION: u32 = 3;
+pub const DEVICE_VERSION: u32 = 4;
 
 /// Larger than the document of a hundred networks with their operators.
 pub const MAX_DEVICE_BYTES: usize = 4 << 20;
@@ -55,6 +56,9 @@ pub struct Device {
     pub name: String,
     /// Id of the target whose operators are scaled.
     pub base: String,
+    /// What `base_ms` and the factors are of.
+    #[serde(default, skip_serializing_if = "Kernels::is_base")]
+    pub kernels: Kernels,
     /// Threads of the measurements.
     pub threads: u32,
     /// What was measured.
@@ -136,19 +140,19 @@ impl Device {
     /// The device that explains the networks' measurements, on this base.
     pub fn fit(
         name: &str,
-        base: &str,
+        (base, kernels): (&str, Kernels),
         threads: u32,
         networks: Vec<MeasuredNetwork>,
     ) -> Result<Self, NetworkError> {
-        let prior = Prior::new(&tools(&networks), base);
-        Self::fit_from(&prior, name, base, threads, networks)
+        let prior = Prior::new(&tools(&networks), base, kernels);
+        Self::fit_from(&prior, name, (base, kernels), threads, networks)
     }
 
     /// The same from a prior that is not the one of the device's tools.
     pub fn fit_from(
         prior: &Prior,
         name: &str,
-        base: &str,
+        (base, kernels): (&str, Kernels),
         threads: u32,
         networks: Vec<MeasuredNetwork>,
     ) -> Result<Self, NetworkError> {
@@ -184,6 +188,7 @@ impl Device {
             litecast_version: env!("CARGO_PKG_VERSION").to_owned(),
             name: name.to_owned(),
             base: base.to_owned(),
+            kernels,
             threads,
             fit: Fit::new(&all, prior),
             left_out,
@@ -306,7 +311,7 @@ impl Device {
     }
 
     pub(super) fn prior(&self) -> Prior {
-        Prior::new(&tools(&self.networks), &self.base)
+        Prior::new(&tools(&self.networks), &self.base, self.kernels)
     }
 
     /// Factor on the cost of the base.

@@ -4,6 +4,7 @@ use super::classes::Class;
 use super::device::{DEVICE_VERSION, Device, DeviceError, is_duration, is_logarithm, tools};
 use super::fit::{Expected, Fit, Plan, left_out_percent, spread};
 use super::flat::FlatDocument;
+use super::kernels::Kernels;
 use super::prior::Prior;
 use crate::fields;
 use crate::target::MeasuredRange;
@@ -15,6 +16,7 @@ pub struct Estimable {
     pub name: String,
     /// Id of the target whose operators are scaled.
     pub base: String,
+    pub kernels: Kernels,
     /// The tools that measured, in words.
     pub tools: String,
     pub n_networks: usize,
@@ -30,6 +32,7 @@ impl From<&Device> for Estimable {
         Self {
             name: device.name.clone(),
             base: device.base.clone(),
+            kernels: device.kernels,
             tools: tools(&device.networks),
             n_networks: device.networks.len(),
             measured: MeasuredRange {
@@ -56,7 +59,7 @@ impl Estimable {
         let malformed = |words: &str| DeviceError::Malformed(words.to_owned());
         let FlatDocument(name, base, tools, numbers) = fields::from_json(flat.as_bytes())
             .map_err(|error| DeviceError::Malformed(error.to_string()))?;
-        let parts = numbers.split_first_chunk::<4>().and_then(|(head, rest)| {
+        let parts = numbers.split_first_chunk::<5>().and_then(|(head, rest)| {
             let n = Fit::n_parameters_of(head[0]);
             let (parameters, rest) = rest.split_at_checked(n)?;
             let (covariance, left_out) = rest.split_at_checked(n * n)?;
@@ -64,13 +67,18 @@ impl Estimable {
         });
         let (head, parameters, covariance, left_out) =
             parts.ok_or_else(|| malformed("too few numbers"))?;
-        let [version, n_networks, shortest_ms, longest_ms] = head;
+        let [version, is_of_ncnn, n_networks, shortest_ms, longest_ms] = head;
         if version > f64::from(DEVICE_VERSION) {
             return Err(DeviceError::Newer(version as u32));
         }
         let device = Self {
             name,
             base,
+            kernels: match is_of_ncnn {
+                0.0 => Kernels::Base,
+                1.0 => Kernels::Ncnn,
+                _ => return Err(malformed("numbers out of range")),
+            },
             tools,
             n_networks: n_networks as usize,
             measured: MeasuredRange {
@@ -127,14 +135,14 @@ impl Estimable {
     }
 
     fn prior(&self) -> Prior {
-        Prior::new(&self.tools, &self.base)
+        Prior::new(&self.tools, &self.base, self.kernels)
     }
 }
 
 /// Milliseconds, and the logarithm of the interval's half width as a factor.
 fn estimate(fit: &Fit, left_out: &[f64], prior: &Prior, expected: &Expected) -> Option<(f64, f64)> {
     let (ms, variance) = fit.estimate(expected)?;
-    let (spread, quantile) = spread(left_out, prior.spread_networks);
+    let (spread, quantile) = spread(left_out, prior.spread, prior.spread_networks);
     Some((ms, quantile * (spread * spread + variance).sqrt()))
 }
 

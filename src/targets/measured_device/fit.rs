@@ -24,9 +24,6 @@ const NETWORK_DEVIATION: f64 = 0.15;
 /// Durations of single operators are printed in whole microseconds by some tools.
 const RESOLUTION_MS: f64 = 5e-4;
 
-/// What is expected of the standard deviation of networks around their estimates.
-const SPREAD_PRIOR: f64 = 0.3;
-
 /// Share of the prior's variance of a class below which measurements tell its factor.
 const MAX_TOLD_VARIANCE: f64 = 0.7;
 
@@ -340,12 +337,12 @@ fn class_before(class_idx: usize, n_classes: usize) -> usize {
 }
 
 /// Standard deviation of the logarithm of a network's latency around its estimate, from the errors of networks that were
-/// left out and from what is expected, which weighs as `prior_networks`; and the factor of a 90 % interval on it, which is larger for
+/// left out and from the expected one, which weighs as `prior_networks`; and the factor of a 90 % interval on it, which is larger for
 /// few networks.
-pub fn spread(left_out: &[f64], prior_networks: f64) -> (f64, f64) {
+pub fn spread(left_out: &[f64], expected: f64, prior_networks: f64) -> (f64, f64) {
     let squares: f64 = left_out.iter().map(|error| error * error).sum();
     let n = left_out.len() as f64 + prior_networks;
-    let spread = ((squares + prior_networks * SPREAD_PRIOR.powi(2)) / n).sqrt();
+    let spread = ((squares + prior_networks * expected.powi(2)) / n).sqrt();
     // Student's t at 95 % by its expansion around the normal quantile.
     let z = 1.645_f64;
     (
@@ -582,7 +579,7 @@ mod tests {
     #[test]
     fn few_networks_widen_the_interval() {
         for (n, expected) in [(0, 2.132), (6, 1.812)] {
-            let (_, quantile) = spread(&vec![0.1; n], 4.0);
+            let (_, quantile) = spread(&vec![0.1; n], 0.3, 4.0);
             assert!((quantile - expected).abs() < 0.02, "{n}: {quantile}");
         }
     }

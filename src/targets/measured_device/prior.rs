@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use super::classes::{Class, N_CLASSES};
 use super::flat::FlatDocument;
+use super::kernels::Kernels;
 use crate::fields;
 use crate::targets::learned_accelerators;
 
@@ -23,10 +24,16 @@ pub struct Prior {
     pub means: Parameters,
     /// Positive definite.
     pub covariance: Matrix,
+    /// Expected standard deviation of networks around their estimates, as logarithms.
+    pub spread: f64,
     /// Networks that the expected spread of networks around their estimates weighs as.
     pub spread_networks: f64,
 }
 
+/// Of any runtime, and of accelerators.
+const SPREAD: f64 = 0.3;
+/// Of a runtime whose kernels are known: that of families that no device ran is smaller.
+const SPREAD_OF_KNOWN: f64 = 0.2;
 /// Of any runtime.
 const SPREAD_NETWORKS: f64 = 4.0;
 /// Of a runtime that many devices were measured with, and of accelerators, where the errors of networks that were left out are too
@@ -109,6 +116,7 @@ impl Prior {
         Self {
             means,
             covariance,
+            spread: SPREAD,
             spread_networks: SPREAD_NETWORKS,
         }
     }
@@ -146,6 +154,7 @@ impl Prior {
         Some(Self {
             means: means.try_into().ok()?,
             covariance,
+            spread: SPREAD_OF_KNOWN,
             spread_networks: SPREAD_NETWORKS_OF_KNOWN,
         })
     }
@@ -157,11 +166,24 @@ impl Prior {
     }
 
     /// That of a device on this base, all of whose measurements are of one tool, or of several in words.
-    pub fn new(tools: &str, base: &str) -> Self {
+    pub fn new(tools: &str, base: &str, kernels: Kernels) -> Self {
         match known(tools).filter(|known| known.base == base) {
-            Some(known) => known.prior,
+            Some(known) if kernels == Kernels::Ncnn => known.prior,
+            // A document of the time before its kernels were known.
+            Some(known) => Self {
+                spread_networks: known.prior.spread_networks,
+                ..ANY_RUNTIME
+            },
             None if learned_accelerators::parse_id(base).is_some() => of_accelerators(),
             None => ANY_RUNTIME,
+        }
+    }
+
+    /// Whose kernels a device on this base is scaled from, whose first measurement is of this tool.
+    pub fn kernels(tool: &str, base: &str) -> Kernels {
+        match known(tool).is_some_and(|known| known.base == base) {
+            true => Kernels::Ncnn,
+            false => Kernels::Base,
         }
     }
 
@@ -178,7 +200,7 @@ mod tests {
     #[test]
     fn runtimes_that_were_measured_have_a_prior_of_their_own() {
         let base = Prior::base("ncnn").unwrap();
-        let of_ncnn = Prior::new("ncnn", base);
+        let of_ncnn = Prior::new("ncnn", base, Prior::kernels("ncnn", base));
         println!("{of_ncnn:?}");
         assert_ne!(of_ncnn, ANY_RUNTIME);
         assert_eq!(Prior::of_numbers(&of_ncnn.numbers()), Some(of_ncnn));
@@ -191,14 +213,15 @@ mod tests {
             ("ncnn, MNN", base),
             ("MNN", base),
         ] {
-            assert_eq!(Prior::new(tools, base), ANY_RUNTIME, "{tools} on {base}");
+            let prior = Prior::new(tools, base, Prior::kernels(tools, base));
+            assert_eq!(prior, ANY_RUNTIME, "{tools} on {base}");
         }
         assert_eq!(Prior::base("MNN"), None);
     }
 
     #[test]
     fn accelerators_differ_by_little_more_than_a_factor() {
-        let prior = Prior::new("a table", "galaxy-s24@qnn");
+        let prior = Prior::new("a table", "galaxy-s24@qnn", Kernels::Base);
         assert_ne!(prior, ANY_RUNTIME);
         assert_eq!(prior.covariance[0][0], ANY_RUNTIME.covariance[0][0]);
         for idx in 1..=N_CLASSES {

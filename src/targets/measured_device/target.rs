@@ -2,9 +2,10 @@
 
 use std::num::NonZeroU32;
 
-use super::classes::{Class, N_CLASSES, operator_class, stride_h};
+use super::classes::{Class, N_CLASSES};
 use super::estimable::Estimable;
 use super::fit::Expected;
+use super::kernels::{KernelOperator, Kernels};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{MIN_CHECKED_NETWORKS, Provenance, ProvenanceKind, Reference};
@@ -45,10 +46,13 @@ pub fn target(device: Estimable, base: Box<dyn Target>) -> Box<dyn Target> {
 impl MeasuredTarget {
     fn provenance(&self) -> Provenance {
         let configuration = format!(
-            "{} measured with {} and the estimates for {}",
+            "{} measured with {} and {}",
             self.networks(),
             self.device.tools,
-            self.base.id()
+            match self.device.kernels {
+                Kernels::Base => format!("the estimates for {}", self.base.id()),
+                kernels => kernels.words(self.base.id()),
+            }
         );
         let mut provenance = Provenance::own(ProvenanceKind::Modelled, configuration);
         // No level: intervals of ten networks that were chosen held 83.5 % under the prior of any runtime.
@@ -91,9 +95,10 @@ impl MeasuredTarget {
             n_inferences: 1.0,
             ..Expected::default()
         };
-        for (node, part) in nodes.iter().zip(&parts) {
-            expected.base_ms[node_class(network, node).idx()] += part;
-            expected.n_calls += f64::from(u8::from(*part > 0.0));
+        let costs = self.costs(network, &parts);
+        for (class, ms) in &costs {
+            expected.base_ms[class.idx()] += ms;
+            expected.n_calls += f64::from(u8::from(*ms > 0.0));
         }
         let Some((value, half_width)) = self.device.estimate(&expected) else {
             return Outcome::unavailable(UnavailableReason::NoOperators);
@@ -102,10 +107,10 @@ impl MeasuredTarget {
         // What an inference takes itself is spread over its operators, so that they add up.
         let [call_ms, _] = self.device.fit.overheads_ms();
         let mut sum = 0.0;
-        for (node, part) in nodes.iter().zip(&mut parts) {
-            if *part > 0.0 {
-                let class = node_class(network, node);
-                *part = *part * self.device.fit.factor(class.idx()) + call_ms;
+        for ((class, ms), part) in costs.iter().zip(&mut parts) {
+            *part = 0.0;
+            if *ms > 0.0 {
+                *part = *ms * self.device.fit.factor(class.idx()) + call_ms;
                 sum += *part;
             }
         }
@@ -122,6 +127,15 @@ impl MeasuredTarget {
             expected_error_percent: self.device.left_out_percent(),
             operators: Some(parts),
         }
+    }
+
+    /// Class and milliseconds of each operator, whose parts on the base are these.
+    fn costs(&self, network: &Network, parts: &[f64]) -> Vec<(Class, f64)> {
+        let tensors = &network.graph.subgraph.tensors;
+        let shape = |idx: usize| tensors.get(idx).map_or(&[][..], |tensor| &tensor.shape);
+        let operators = network.graph.nodes.iter().map(|node| node.operator);
+        let operators: Vec<KernelOperator> = operators.map(KernelOperator::from).collect();
+        self.device.kernels.costs(&operators, parts, shape)
     }
 
     fn add_doubts(&self, expected: &Expected, value_ms: f64, diagnostics: &mut Vec<Diagnostic>) {
@@ -175,17 +189,6 @@ impl MeasuredTarget {
             );
         }
     }
-}
-
-fn node_class(network: &Network, node: &crate::graph::Node) -> Class {
-    let operator = node.operator;
-    let weights = operator.inputs.get(1).copied().flatten();
-    let weights = weights.and_then(|idx| network.graph.subgraph.tensors.get(idx));
-    operator_class(
-        operator.code.name(),
-        weights.map(|tensor| &*tensor.shape),
-        stride_h(&operator.options),
-    )
 }
 
 impl Target for MeasuredTarget {

@@ -23,7 +23,7 @@ pub fn whole_latencies<'n>(
 ) -> Result<Vec<Measured>> {
     let measured = latencies.map(|(network, measured_ms)| {
         let plan = network
-            .plan(base)
+            .plan(base, Prior::kernels("ncnn", base))
             .with_context(|| format!("{}: expected parts on {base}", network.file))?;
         Ok(Measured::network(*plan.whole(), measured_ms))
     });

@@ -425,7 +425,9 @@ impl Draw<'_> {
                 let Some(prior) = prior else { continue };
                 let fit = Fit::new(&[], prior);
                 let estimates = self.asked.iter().map(|one| {
-                    let plan = one.network.plan(self.base).context("a base has parts")?;
+                    let kernels = Prior::kernels("ncnn", self.base);
+                    let plan = one.network.plan(self.base, kernels);
+                    let plan = plan.context("a base has parts")?;
                     let (ms, variance) = fit
                         .estimate(plan.whole())
                         .context("a network has operators")?;
@@ -485,7 +487,7 @@ impl Draw<'_> {
 
     fn estimates(&self, device: &Device) -> Result<Vec<[f64; 3]>> {
         let estimates = self.asked.iter().map(|one| {
-            let plan = one.network.plan(&device.base);
+            let plan = one.network.plan_of(device);
             let interval = plan.and_then(|plan| device.interval(&plan, None));
             let (ms, half_width) = interval.context("a device has a latency")?;
             Ok([ms, ms * (-half_width).exp(), ms * half_width.exp()])

@@ -344,6 +344,7 @@ const DEVICE = {
   litecast_device: bytes,
   name: text,
   base: text,
+  kernels: orNone(text),
   networks: eachOf((value, place) => fieldsOf(value, NETWORK, place)),
   fit: (value, place) => fieldsOf(value, FIT, place),
   left_out: eachOf(number),
@@ -352,11 +353,11 @@ const DEVICE = {
 /** What the module's `Estimable` reads: what estimates need of a device's document, in one list. */
 function estimable(value: unknown, place: string): string {
   const document = typeof value === "string" ? parsedDevice(text(value, place, MAX_DEVICE_LENGTH), place) : value;
-  const { litecast_device, name, base, networks, fit, left_out } = fieldsOf(document, DEVICE, place) as Pick<Device, keyof typeof DEVICE>;
+  const { litecast_device, name, base, kernels, networks, fit, left_out } = fieldsOf(document, DEVICE, place) as Pick<Device, keyof typeof DEVICE>;
   const latencies = networks.map(({ measured_ms }) => measured_ms);
   const [shortest_ms, longest_ms] = latencies.reduce(([low, high], ms) => [Math.min(low, ms), Math.max(high, ms)], [Infinity, 0]);
   const tools = [...new Set(networks.map(({ tool }) => tool))].sort().join(", ");
-  return JSON.stringify([name, base, tools, [litecast_device, networks.length, shortest_ms, longest_ms, ...fit.parameters, ...fit.covariance, ...left_out]]);
+  return JSON.stringify([name, base, tools, [litecast_device, Number(kernels === "ncnn"), networks.length, shortest_ms, longest_ms, ...fit.parameters, ...fit.covariance, ...left_out]]);
 }
 
 function parsedDevice(json: string, place: string): unknown {

@@ -118,6 +118,8 @@ export interface Device {
   name: string;
   /** The target whose operators are scaled. */
   base: TargetId;
+  /** In the place of the base's, what the kernels of a runtime are expected to take. */
+  kernels?: "ncnn" | undefined;
   threads: number;
   networks: MeasuredNetwork[];
   fit: { parameters: number[]; covariance: number[] };

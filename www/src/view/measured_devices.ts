@@ -146,7 +146,7 @@ function unmeasuredWords(unmeasured: readonly string[], n_kernels: number): stri
 
 function sureness({ document, facts }: MeasuredDevice, labelOf: (target: string) => string): HTMLElement {
   const n = document.networks.length;
-  const base = `${format.plural(n, "measured network")} on the operators of ${labelOf(document.base)}`;
+  const base = `${format.plural(n, "measured network")} on ${document.kernels === "ncnn" ? "what ncnn's kernels are expected to take" : `the operators of ${labelOf(document.base)}`}`;
   if (facts.left_out_percent === null) return el("p", { class: "subtle" }, `${base}. A second one tells how far estimates are off.`);
   const error = `each, estimated from the others, is off by ${format.percent(facts.left_out_percent)} in the mean`;
   const is_doubtful = facts.left_out_percent > DOUBTFUL_PERCENT;
@@ -172,7 +172,7 @@ function factorTable({ facts, document }: MeasuredDevice): HTMLElement {
     "details",
     { class: "device-factors" },
     el("summary", {}, "Factors"),
-    el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Kernels"), el("th", { scope: "col" }, `On ${document.base}`), el("th", { scope: "col" }, "Told by"))), el("tbody", {}, ...rows)),
+    el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Kernels"), el("th", { scope: "col" }, document.kernels === "ncnn" ? "On what is expected" : `On ${document.base}`), el("th", { scope: "col" }, "Told by"))), el("tbody", {}, ...rows)),
     el("p", { class: "subtle" }, `Each call of a kernel takes ${ms(facts.call_ms)}, and each inference ${ms(facts.inference_ms)}, beside.`),
   );
 }

@@ -8,7 +8,7 @@ use litecast::calibration::Device;
 use litecast::targets::learned_accelerators::devices::NumberFormat;
 use litecast::targets::learned_accelerators::work::N_TERMS;
 use litecast::targets::measured_device::{
-    Class, MeasuredNetwork as NetworkOfDevice, N_CLASSES, Plan,
+    Class, Kernels, MeasuredNetwork as NetworkOfDevice, N_CLASSES, Plan,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -224,7 +224,13 @@ impl Drawn<'_> {
     fn own_device(&self, rows: &[Measurement]) -> Result<Vec<[f64; 3]>> {
         let on = |(base, costs): &(usize, [f64; N_TERMS])| {
             let networks = rows.iter().map(|row| self.network(row, costs)).collect();
-            Device::fit("phone", self.measured.devices[*base], 1, networks).ok()
+            Device::fit(
+                "phone",
+                (self.measured.devices[*base], Kernels::Base),
+                1,
+                networks,
+            )
+            .ok()
         };
         let devices = self.bases.iter().filter_map(|base| Some((base, on(base)?)));
         let best = devices.min_by(|(_, a), (_, b)| a.misfit().total_cmp(&b.misfit()));
