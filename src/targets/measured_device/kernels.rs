@@ -109,7 +109,7 @@ mod cost {
 /// Class and milliseconds of each operator under ncnn; none for what is no kernel of its own there. `shape` is that of a tensor.
 /// Linear in operators and operands.
 ///
-/// Rules of ncnn's kernels for Arm (version of 2024, BSD-3-Clause): 3×3 convolutions of stride 1 with eight channels and more on
+/// Rules of ncnn's kernels for Arm (commit 0043a53a, BSD-3-Clause): 3×3 convolutions of stride 1 with eight channels and more on
 /// either side use Winograd's algorithm, on tiles of 6×6 results for at most 128 channels on both sides, of 4×4 for at least eight on
 /// both, and else of 2×2. Other convolutions are products of matrices, for which windows are copied. Paddings are part of
 /// convolutions and pools, and an activation behind arithmetic is an operator of its own.
@@ -122,7 +122,10 @@ pub fn ncnn_costs<'n>(
         inputs.max(operator.outputs.iter().copied().max())
     };
     let last = operators.iter().filter_map(operands).max();
-    let mut uses = vec![Use::default(); last.map_or(0, |last| last + 1)];
+    let n_tensors = last.map_or(0, |last| last + 1);
+    // Once for each tensor, because many operators may read one of many dimensions.
+    let values: Vec<f64> = (0..n_tensors).map(|idx| n_values(shape(idx))).collect();
+    let mut uses = vec![Use::default(); n_tensors];
     for operator in operators {
         let has_windows = operator.name.contains("CONV") || operator.name.contains("POOL");
         for &tensor in operator.inputs.iter().flatten() {
@@ -150,7 +153,7 @@ pub fn ncnn_costs<'n>(
         };
     let mut costs = Vec::with_capacity(operators.len());
     for operator in operators {
-        let (class, ns) = ncnn_cost(operator, &shape);
+        let (class, ns) = ncnn_cost(operator, &values, &shape);
         let is_free = is_part_of_another(operator);
         costs.push((class, if is_free { 0.0 } else { ns * 1e-6 }));
     }
@@ -165,33 +168,27 @@ struct Use {
     logistic_of: Option<usize>,
 }
 
-/// Nanoseconds.
-fn ncnn_cost<'n>(operator: &KernelOperator, shape: impl Fn(usize) -> &'n [i32]) -> (Class, f64) {
-    let shape_of = |idx: usize| operator.inputs.get(idx).copied().flatten().map(&shape);
-    let weights = shape_of(1).unwrap_or_default();
+/// Nanoseconds, where tensors have so many values.
+fn ncnn_cost<'n>(
+    operator: &KernelOperator,
+    values: &[f64],
+    shape: impl Fn(usize) -> &'n [i32],
+) -> (Class, f64) {
+    let input = |idx: usize| operator.inputs.get(idx).copied().flatten();
     let class = operator.class(&shape);
-    let n_read: f64 = operator
-        .inputs
-        .iter()
-        .flatten()
-        .map(|&t| n_values(shape(t)))
-        .sum();
-    let n_written: f64 = operator.outputs.iter().map(|&t| n_values(shape(t))).sum();
-    let n_first = shape_of(0).map_or(0.0, n_values);
-    let written = operator
-        .outputs
-        .first()
-        .map_or(&[][..], |&tensor| shape(tensor));
+    let n_read: f64 = operator.inputs.iter().flatten().map(|&t| values[t]).sum();
+    let n_written: f64 = operator.outputs.iter().map(|&t| values[t]).sum();
+    let n_first = input(0).map_or(0.0, |t| values[t]);
     let n_moved = cost::VALUE * (n_first + n_written);
     let ns = match class {
         Class::Convolution | Class::Pointwise | Class::Winograd | Class::WideWinograd => {
-            return convolution(operator, class, weights, shape_of(2), written);
+            return convolution(operator, class, values, shape);
         }
         Class::Depthwise => cost::DEPTHWISE_VALUE * (n_first + n_written),
         Class::Dense => {
-            let inner = match weights {
-                [_, inner] => Some(inner),
-                _ => shape_of(0).and_then(<[i32]>::last),
+            let inner = match input(1).map(&shape) {
+                Some([_, inner]) => Some(inner),
+                _ => input(0).and_then(|t| shape(t).last()),
             };
             cost::WEIGHT * n_written * inner.map_or(1.0, |&inner| size(inner))
         }
@@ -216,32 +213,34 @@ fn ncnn_cost<'n>(operator: &KernelOperator, shape: impl Fn(usize) -> &'n [i32]) 
     (class, ns)
 }
 
-fn convolution(
+fn convolution<'n>(
     operator: &KernelOperator,
     class: Class,
-    weights: &[i32],
-    read: Option<&[i32]>,
-    written: &[i32],
+    values: &[f64],
+    shape: impl Fn(usize) -> &'n [i32],
 ) -> (Class, f64) {
-    let (&[n_out, kernel_h, kernel_w, n_in], &[batch, height, width, _]) = (weights, written)
+    let input = |idx: usize| operator.inputs.get(idx).copied().flatten();
+    let (Some(weights), Some(&written)) = (input(1), operator.outputs.first()) else {
+        return (class, 0.0);
+    };
+    let n_written_channels = shape(written)
+        .last()
+        .map_or(1.0, |&channels| size(channels));
+    // Each position that is written, or of a transposed convolution read, is multiplied with all weights.
+    let n_products = match (operator.name, shape(weights), input(2)) {
+        ("TRANSPOSE_CONV", &[n_out, kernel_h, kernel_w, _], Some(read)) => {
+            values[read] * size(n_out) * size(kernel_h) * size(kernel_w)
+        }
+        _ => values[weights] * values[written] / n_written_channels.max(1.0),
+    };
+    let (&[n_out, kernel_h, kernel_w, n_in], &[batch, height, width, _]) =
+        (shape(weights), shape(written))
     else {
-        let of_position = written
-            .last()
-            .map_or(1.0, |&channels| size(channels).max(1.0));
-        let n = n_values(weights) * n_values(written) / of_position;
-        return (class, cost::MULTIPLICATION * n);
+        return (class, cost::MULTIPLICATION * n_products);
     };
-    let [n_out, kernel_h, kernel_w, n_in, batch, height, width] =
-        [n_out, kernel_h, kernel_w, n_in, batch, height, width].map(size);
-    let n_products = batch * height * width * n_out * kernel_h * kernel_w * n_in;
-    // Each position that is read is multiplied with all weights.
-    let transposed = operator.name == "TRANSPOSE_CONV";
-    let n_products = match read.filter(|_| transposed) {
-        Some(read) => n_values(read) * n_out * kernel_h * kernel_w,
-        None => n_products,
-    };
+    let [n_out, n_in, batch, height, width] = [n_out, n_in, batch, height, width].map(size);
     let is_winograd = operator.name == "CONV_2D"
-        && (kernel_h, kernel_w) == (3.0, 3.0)
+        && (kernel_h, kernel_w) == (3, 3)
         && operator.stride_h == Some(1)
         && operator.dilation_h.unwrap_or(1) == 1
         && n_in.max(n_out) >= 8.0;
