@@ -20,6 +20,7 @@ mod mcu;
 mod ncnn;
 mod onnx_from_tflite;
 mod peak_rates;
+mod profile_formats;
 mod schema;
 mod shape_inference;
 mod stripes;

@@ -1,0 +1,463 @@
+//! Profiles of other tools, from real output where the tool runs here and from examples of its layout elsewhere.
+
+use litecast::calibration::{Class, Measured, calibrate};
+use litecast::estimate::estimate_on;
+use litecast::profiles::{Profile, ProfileError, read};
+use litecast::{Choice, ModelFile};
+
+use crate::calibration::{here, network, report};
+
+fn kinds_and_ms(profile: &Profile) -> Vec<(&str, &str, f64)> {
+    let operators = profile.operators.iter();
+    operators
+        .map(|one| (one.kind.as_str(), one.name.as_str(), one.duration_ms))
+        .collect()
+}
+
+/// Against the events themselves: medians of each node, and of the runs.
+#[test]
+fn onnx_runtimes_own_profile_is_read() {
+    let bytes = here("tests/profiles/onnx-runtime-1.31.1_convolutions.json");
+    let profile = read(&bytes, None).unwrap();
+    let events: Vec<serde_json::Value> = serde_json::from_slice(&bytes).unwrap();
+    let median = |name: &str| {
+        let of_name = events.iter().filter(|event| event["name"] == name);
+        let mut durations: Vec<f64> = of_name
+            .map(|event| event["dur"].as_f64().unwrap())
+            .collect();
+        durations.sort_by(f64::total_cmp);
+        durations[durations.len() / 2] / 1e3
+    };
+    assert_eq!(profile.tool, "ONNX Runtime");
+    assert!(profile.operators.len() >= 5, "{profile:?}");
+    for one in &profile.operators {
+        assert_eq!(
+            one.duration_ms,
+            median(&format!("{}_kernel_time", one.name)),
+            "{one:?}"
+        );
+        assert!(!one.output_shape.is_empty() && !one.kind.is_empty());
+    }
+    assert_eq!(profile.inferences[0].duration_ms, median("model_run"));
+
+    let network = network(&report("tests/web/convolutions.onnx"));
+    let measured = [Measured {
+        network: &network,
+        profile: &profile,
+        profile_name: "profile.json",
+    }];
+    let device = calibrate("here", 1, &measured, None, None).unwrap();
+    let [of_network] = &*device.networks else {
+        panic!("one network")
+    };
+    println!(
+        "{:?}, unmatched {:?}",
+        of_network.observations, of_network.unmatched
+    );
+    let matched: usize = of_network
+        .observations
+        .iter()
+        .map(|one| one.operators.len())
+        .sum();
+    // All six operators, PAD within the convolution; only changes of layout and shape are none of the model.
+    assert_eq!(matched, 6);
+    assert!(
+        of_network
+            .unmatched
+            .iter()
+            .all(|words| words.starts_with("Reorder") || words.starts_with("Flatten")),
+        "{:?}",
+        of_network.unmatched
+    );
+}
+
+/// Against the column of cycles, and against the estimate on the same accelerator, which is that of the compiler.
+#[test]
+fn velas_own_table_is_read() {
+    let bytes = here("tests/profiles/vela-5.2.0_cnn-kws-s7-i43_per-layer.csv");
+    let without_clock = read(&bytes, None).unwrap_err();
+    assert_eq!(
+        without_clock.to_string(),
+        "line 1: Vela counts cycles: expected their clock in MHz, found none"
+    );
+    let profile = read(&bytes, Some(500.0)).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let cycles = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').nth(5)?.parse::<f64>().ok());
+    let expected_ms = cycles.sum::<f64>() / 500e3;
+    let sum_ms: f64 = profile.operators.iter().map(|one| one.duration_ms).sum();
+    println!("{sum_ms} ms, expected {expected_ms}");
+    assert!((sum_ms / expected_ms - 1.0).abs() < 1e-9 && profile.unread.is_empty());
+    let choice = Choice {
+        target: Some("ethos-u55-128".into()),
+        ..Choice::default()
+    };
+    let model = here("www/examples/cnn-kws-s7-i43.tflite");
+    let file = ModelFile::new("cnn-kws-s7-i43.tflite", &model);
+    let reports = estimate_on(&[file], None, &[choice.target().unwrap()]).unwrap();
+    let network = network(reports[0].as_ref().unwrap());
+    let measured = [Measured {
+        network: &network,
+        profile: &profile,
+        profile_name: "per-layer.csv",
+    }];
+    let device = calibrate("npu", 1, &measured, Some("ethos-u55-128"), None).unwrap();
+    assert_eq!(
+        device.networks[0].unmatched_ms, 0.0,
+        "{:?}",
+        device.networks[0].unmatched
+    );
+    for class in [Class::Winograd, Class::Pointwise] {
+        assert!(
+            (device.factor(class) - 1.0).abs() < 0.1,
+            "{class:?}: {}",
+            device.factor(class)
+        );
+    }
+}
+
+/// Against the columns of the table itself: rows that ran, in the time of the wall; and the median of its log.
+#[test]
+fn openvinos_own_counters_are_read() {
+    let bytes = here("tests/profiles/openvino-2026.4.1_convolutions.csv");
+    let profile = read(&bytes, None).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let rows = text
+        .lines()
+        .skip(1)
+        .map(|line| line.split(';').collect::<Vec<_>>());
+    let expected: Vec<(String, String, f64)> = rows
+        .filter(|cells| cells.get(1) == Some(&"Status.EXECUTED") && cells[4] != "0.000")
+        .map(|cells| {
+            (
+                cells[2].to_owned(),
+                cells[0].to_owned(),
+                cells[4].parse().unwrap(),
+            )
+        })
+        .collect();
+    let actual = kinds_and_ms(&profile);
+    println!("{actual:?}");
+    assert_eq!(profile.tool, "OpenVINO");
+    assert_eq!(actual.len(), expected.len());
+    for (actual, (kind, name, ms)) in actual.iter().zip(&expected) {
+        assert_eq!((actual.0, actual.1), (kind.as_str(), name.as_str()));
+        assert!((actual.2 - ms).abs() < 1e-12);
+    }
+    let whole = read(
+        &here("tests/profiles/openvino-2026.4.1_convolutions.txt"),
+        None,
+    )
+    .unwrap();
+    assert_eq!(whole.inferences[0].duration_ms, 0.02243);
+
+    let network = network(&report("tests/web/convolutions.onnx"));
+    let measured = [Measured {
+        network: &network,
+        profile: &profile,
+        profile_name: "counters.csv",
+    }];
+    let device = calibrate("here", 1, &measured, None, None).unwrap();
+    let of_network = &device.networks[0];
+    let matched: usize = of_network
+        .observations
+        .iter()
+        .map(|one| one.operators.len())
+        .sum();
+    println!("{of_network:?}");
+    // PAD and activations are within the convolutions; changes of layout and type are none of the model.
+    assert!(matched >= 5, "{matched}");
+    assert!(
+        of_network
+            .unmatched
+            .iter()
+            .all(|words| words.starts_with("Subgraph") || words.starts_with("Reorder")),
+        "{:?}",
+        of_network.unmatched
+    );
+}
+
+#[test]
+fn litert_tells_a_whole_inference() {
+    let profile = read(
+        &here("tests/profiles/litert-2.3.0_cnn-kws-s7-i43.txt"),
+        None,
+    )
+    .unwrap();
+    assert_eq!(profile.inferences.last().unwrap().duration_ms, 0.05);
+    assert!(profile.operators.is_empty());
+}
+
+/// Sections of one output: the start, the run order, the same sorted, and the operators inside of a delegate.
+pub(crate) const BENCHMARK_MODEL: &str = "\
+INFO: Inference timings in us: Init: 5685, First inference: 18535, Warmup (avg): 14462.3, Inference (avg): 14575.2
+Profiling Info for Benchmark Initialization:
+============================== Run Order ==============================
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
+\t ModifyGraphWithDelegate\t    4.100\t    4.100\t 80.000%\t 80.000%\t  1000.000\t        1\tModifyGraphWithDelegate/0
+Operator-wise Profiling Info for Regular Benchmark Runs:
+============================== Run Order ==============================
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
+\t                 CONV_2D\t    1.250\t    1.200\t 60.000%\t 60.000%\t     0.000\t        1\t[stem]:0
+\t   TfLiteXNNPackDelegate\t    0.850\t    0.800\t 40.000%\t100.000%\t     0.000\t        1\t[out]:9
+
+============================== Top by Computation Time ==============================
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
+\t                 CONV_2D\t    1.250\t    1.200\t 60.000%\t 60.000%\t     0.000\t        1\t[stem]:0
+
+Number of nodes executed: 2
+============================== Summary by node type ==============================
+\t             [Node type]\t  [count]\t  [avg ms]\t    [avg %]\t    [cdf %]\t  [mem KB]\t[times called]
+\t                 CONV_2D\t        1\t     1.200\t    60.000%\t    60.000%\t     0.000\t        1
+
+Delegate internal:
+============================== Run Order ==============================
+\t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
+\tConvolution (NHWC, F32) IGEMM\t    0.550\t    0.500\t 60.000%\t 60.000%\t     0.000\t        1\tDelegate/Convolution (NHWC, F32) IGEMM:0
+\t    Softmax (NC, F32)\t    0.350\t    0.300\t 40.000%\t100.000%\t     0.000\t        1\tDelegate/Softmax (NC, F32):1
+";
+
+/// Tool and text; kind, name and milliseconds of its operators; name and milliseconds of its inferences.
+type Example<'e> = (
+    &'e str,
+    &'e str,
+    &'e [(&'e str, &'e str, f64)],
+    &'e [(&'e str, f64)],
+);
+
+#[test]
+fn published_examples_of_other_tools_are_read() {
+    let cases: &[Example] = &[
+        (
+            "LiteRT's benchmark",
+            BENCHMARK_MODEL,
+            &[
+                ("CONV_2D", "stem", 1.2),
+                (
+                    "Convolution (NHWC, F32) IGEMM",
+                    "Delegate/Convolution (NHWC, F32) IGEMM:0",
+                    0.5,
+                ),
+                ("Softmax (NC, F32)", "Delegate/Softmax (NC, F32):1", 0.3),
+            ],
+            &[("", 14.5752)],
+        ),
+        (
+            "LiteRT's benchmark",
+            "node type, first, avg_ms, %, cdf%, mem KB, times called, name\n\
+             CONV_2D, 1.25, 1.2, 60%, 60%, 0, 1, [stem]:0\nSOFTMAX, 0.01, 0.02, 1%, 61%, 0, 1, [out]:1\n",
+            &[("CONV_2D", "stem", 1.2), ("SOFTMAX", "out", 0.02)],
+            &[],
+        ),
+        (
+            "TensorFlow Lite Micro's profiler",
+            "\"Event\",\"Tag\",\"Ticks\"\n0,CONV_2D,4646\n1,SOFTMAX,100\n",
+            &[("CONV_2D", "", 0.04646), ("SOFTMAX", "", 0.001)],
+            &[],
+        ),
+        (
+            "TensorFlow Lite Micro's profiler",
+            "I (312) main: CONV_2D took 4646 ticks (4 ms).\nSOFTMAX took 100 ticks (0 ms).\n",
+            &[("CONV_2D", "", 0.04646), ("SOFTMAX", "", 0.001)],
+            &[],
+        ),
+        (
+            "ExecuTorch's inspector",
+            "event_block_name,event_name,p10 (ms),p50 (ms),p90 (ms),avg (ms),min (ms),max (ms),op_types,is_delegated_op\n\
+             Default,Method::init,9,9,9,9,9,9,[],False\n\
+             Execute,native_call_convolution.out,1,1.5,2,1.6,1,2,\"['aten.convolution.default', 'x']\",False\n\
+             Execute,Method::execute,3,3.5,4,3.6,3,4,[],False\n",
+            &[(
+                "['aten.convolution.default', 'x']",
+                "native_call_convolution.out",
+                1.5,
+            )],
+            &[("", 3.5)],
+        ),
+        (
+            "ncnn",
+            "loop_count = 8\n          squeezenet  min =    2.51  max =    2.56  avg =    2.53\n",
+            &[],
+            &[("squeezenet", 2.53)],
+        ),
+        (
+            "ncnn",
+            "Convolution              conv1                      1.23ms    |    feature_map:  224 x 224     inch:    3 * 1\n",
+            &[("Convolution", "conv1", 1.23)],
+            &[],
+        ),
+        (
+            "MNN",
+            "[ - ] resnet-v2-50.mnn          max =   80.100 ms  min =   78.100 ms  avg =   79.200 ms\n",
+            &[],
+            &[("resnet-v2-50.mnn", 79.2)],
+        ),
+        (
+            "MNN",
+            "Node Name \tOp Type \tAvg(ms) \t% \tFlops Rate \nconv1 \tConvolution \t1.250000 \t60.0 \t50.0 \n",
+            &[("Convolution", "conv1", 1.25)],
+            &[],
+        ),
+        (
+            "ST Edge AI's validation",
+            "   c_id    m_id   type              dur (ms)       %    cumul  name\n   ---------------------------\n   \
+             0       0      Conv2D (0x103)       3.165   12.1%    12.1%  ai_node_0\n   \
+             1       2      Pool (0x10b)         0.250    1.0%    13.1%  ai_node_1\n",
+            &[
+                ("Conv2D (0x103)", "ai_node_0", 3.165),
+                ("Pool (0x10b)", "ai_node_1", 0.25),
+            ],
+            &[],
+        ),
+        (
+            "a table",
+            "\u{feff}\"Layer\";\"Type\";\"Time (us)\"\n\"conv;1\";\"Conv\";\"1.250,5\"\n\"fc\";\"Dense\";\"80\"\n",
+            &[("Conv", "conv;1", 1.2505), ("Dense", "fc", 0.08)],
+            &[],
+        ),
+        (
+            "a table",
+            "model\tlatency\na.tflite\t12,5 ms\nb.tflite\t900 us\n",
+            &[],
+            &[("a.tflite", 12.5), ("b.tflite", 0.9)],
+        ),
+        ("a table", "a.tflite, 12.5\n", &[], &[("a.tflite", 12.5)]),
+    ];
+    for (tool, text, operators, inferences) in cases {
+        let profile = read(text.as_bytes(), Some(100.0))
+            .unwrap_or_else(|error| panic!("{tool}: {error}\n{text}"));
+        println!("{profile:?}");
+        assert_eq!(profile.tool, *tool);
+        let actual = kinds_and_ms(&profile);
+        assert_eq!(actual.len(), operators.len(), "{tool}");
+        for (actual, expected) in actual.iter().zip(*operators) {
+            assert_eq!((actual.0, actual.1), (expected.0, expected.1), "{tool}");
+            assert!((actual.2 - expected.2).abs() < 1e-9, "{tool}: {}", actual.2);
+        }
+        let actual: Vec<(&str, f64)> = profile
+            .inferences
+            .iter()
+            .map(|one| (one.name.as_str(), one.duration_ms))
+            .collect();
+        assert_eq!(actual, *inferences, "{tool}");
+    }
+}
+
+#[test]
+fn what_is_no_duration_is_told() {
+    let open = read(b"name,ms\nconv1,\"1,234\"\nconv2,0.5\n", None).unwrap();
+    assert_eq!(
+        open.unread,
+        ["line 2: expected a duration, found `conv1,\"1,234\"`"]
+    );
+    // Decimal commas: between commas they are two cells, and beside them a point may stand between thousands.
+    for (text, durations_ms, n_unread) in [
+        ("model,ms\na.tflite,5,2\nb.tflite,3\n", &[3.0][..], 1),
+        ("model,ms,note\na.tflite,5,2\nb.tflite,3,\n", &[5.0, 3.0], 0),
+        (
+            "model;ms\na;5,2\nb;1.234\nc;12.500\nd;0.5\n",
+            &[5.2, 0.5],
+            2,
+        ),
+        ("model;ms\na;5.2\nb;1.234\n", &[5.2, 1.234], 0),
+        ("a.tflite;5,2\nb.tflite;1.234\n", &[5.2], 1),
+        (
+            "name;kind;ms\na;CONV_2D;5,2\nb;ADD;1.234\nc;MUL;2\n",
+            &[5.2, 2.0],
+            1,
+        ),
+    ] {
+        let profile = read(text.as_bytes(), None).unwrap();
+        println!("{text}{:?}", profile.unread);
+        let inferences = profile.inferences.iter().map(|one| one.duration_ms);
+        let operators = profile.operators.iter().map(|one| one.duration_ms);
+        let actual: Vec<f64> = inferences.chain(operators).collect();
+        assert_eq!(actual, durations_ms, "{text}");
+        assert_eq!(profile.unread.len(), n_unread, "{text}");
+    }
+    for (text, kind) in [
+        (&b""[..], "wrong-profile"),
+        (b"hello", "wrong-profile"),
+        (b"\xff\xfe", "wrong-profile"),
+        (b"[{\"cat\": 7}]", "wrong-profile"),
+        (b"[]", "wrong-profile"),
+        (b"name,cycles\nconv,7\n", "no-clock"),
+    ] {
+        let error = read(text, None).unwrap_err();
+        println!("{error}");
+        assert_eq!(error.kind(), kind);
+    }
+    let rows = "a,b,1\n".repeat(200_000);
+    assert_eq!(
+        read(rows.as_bytes(), None),
+        Err(ProfileError::TooManyOperators)
+    );
+}
+
+/// Bytes that change, go and come, at places spread by a multiplicative generator.
+#[test]
+fn changed_profiles_are_read_or_refused() {
+    let ort = here("tests/profiles/onnx-runtime-1.31.1_convolutions.json");
+    let vela = here("tests/profiles/vela-5.2.0_cnn-kws-s7-i43_per-layer.csv");
+    let mut state = 1_u64;
+    let mut next = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below.max(1)
+    };
+    let pieces: [&[u8]; 8] = [
+        b"\"",
+        b",",
+        b"\t",
+        b"1e999",
+        b"-1",
+        "\u{202f}".as_bytes(),
+        b"[",
+        b"avg =",
+    ];
+    let mut n_read = 0;
+    for seed in [
+        &ort[..ort.len().min(3000)],
+        &vela,
+        BENCHMARK_MODEL.as_bytes(),
+    ] {
+        for _ in 0..2000 {
+            let mut bytes = seed.to_vec();
+            for _ in 0..=next(4) {
+                let at = next(bytes.len());
+                match next(3) {
+                    0 => bytes[at] = next(256) as u8,
+                    1 => bytes.truncate(at),
+                    _ => drop(bytes.splice(at..at, pieces[next(pieces.len())].iter().copied())),
+                }
+                if bytes.is_empty() {
+                    break;
+                }
+            }
+            if let Ok(profile) = read(&bytes, Some(100.0)) {
+                n_read += 1;
+                let mut operators = profile.operators.iter();
+                assert!(operators.all(|one| one.duration_ms > 0.0 && one.duration_ms.is_finite()));
+            }
+        }
+    }
+    println!("{n_read} of 6,000 were read");
+    assert!(n_read > 500);
+}
+
+/// The last line that names the model, or that names none, is its latency.
+#[test]
+fn each_model_of_a_table_has_the_last_of_its_lines() {
+    let table = "model,latency\nfolder/A.tflite,1\nb,2\na.onnx,3\nb.param,4\n";
+    let profile = read(table.as_bytes(), None).unwrap();
+    let by_model = profile.by_model().unwrap();
+    let latency = |file: &str| Some(by_model.of_model(file)?.inferences[0].duration_ms);
+    assert_eq!(latency("a.tflite"), Some(3.0));
+    assert_eq!(latency("x/B.onnx"), Some(4.0));
+    assert_eq!(latency("c.onnx"), None);
+    let of_one = read(b"Inference (avg): 5000", None).unwrap();
+    assert!(of_one.by_model().is_none());
+}
