@@ -113,7 +113,7 @@ mod cost {
 /// either side use Winograd's algorithm, on tiles of 6×6 results for at most 128 channels on both sides, of 4×4 for at least eight on
 /// both, and else of 2×2. Other convolutions are products of matrices, for which windows are copied. Paddings are part of
 /// convolutions and pools, and an activation behind arithmetic is an operator of its own.
-pub fn ncnn_costs<'n>(
+fn ncnn_costs<'n>(
     operators: &[KernelOperator],
     shape: impl Fn(usize) -> &'n [i32],
 ) -> Vec<(Class, f64)> {

@@ -20,6 +20,6 @@ pub use device::{
 };
 pub use estimable::Estimable;
 pub use fit::{Expected, Fit, Measured, Plan};
-pub use kernels::{KernelOperator, Kernels, ncnn_costs};
+pub use kernels::{KernelOperator, Kernels};
 pub use prior::{ANY_RUNTIME, Prior};
 pub use target::target;
