@@ -84,7 +84,7 @@ pub fn code(deprecated: i8, builtin: i32) -> Code {
     Code {
         deprecated: Some(deprecated),
         builtin,
-        custom: None,
+        ..Code::default()
     }
 }
 

@@ -121,15 +121,6 @@ impl Tensor {
 }
 
 impl WriterNetwork {
-    /// Bytes of all constant tensors: nearly the size of the file.
-    pub fn constant_bytes(&self) -> usize {
-        self.tensors
-            .iter()
-            .filter(|t| t.is_constant())
-            .map(Tensor::n_bytes)
-            .sum()
-    }
-
     /// Equal for networks with the same operators, options, shapes, connections and small constants
     /// (paddings, axes, permutations); names, scales and weight values do not count. FNV-1a, so the
     /// same on every platform and in every release.

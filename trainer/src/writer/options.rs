@@ -1,58 +1,41 @@
 //! [`OperatorKind`] → options table of the schema.
 
-use flatbuffers::{FlatBufferBuilder, UnionWIPOffset, WIPOffset};
-use litecast::formats::tflite::schema;
+use Value::{Byte, Float, Int, Ints};
+use litecast::formats::tflite::schema::{
+    ActivationFunctionType, BuiltinOptions, MirrorPadMode, Padding as PaddingCode, TensorType,
+};
 use litecast::formats::tflite::{Activation, Padding};
-use schema::BuiltinOptions;
+use litecast_tflite_files::options::{Options, Value};
 
 use super::operator_kind::{OperatorKind, Sampling};
 
-/// An operator's entry in the union of builtin options.
-type Options = (BuiltinOptions, Option<WIPOffset<UnionWIPOffset>>);
-
-/// Creates an options table as a member of the union. Fields that are not named have the schema's defaults.
-macro_rules! table {
-    ($fbb:ident, $table:ident, $args:ident { $($field:ident: $value:expr),* $(,)? }) => {{
-        #[allow(clippy::needless_update)]
-        let args = schema::$args { $($field: $value,)* ..Default::default() };
-        let table = schema::$table::create($fbb, &args);
-        (BuiltinOptions::$table, Some(table.as_union_value()))
-    }};
-}
-
-/// Writes the operator's options table, if it has one.
-pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
-    match kind {
+/// The operator's table, if it has one. Fields are in the schema's order; those behind the last one that is named have the
+/// schema's defaults.
+pub fn options(kind: &OperatorKind) -> Options {
+    let (table, fields) = match kind {
         OperatorKind::GroupedConv2D {
             stride,
             padding,
             activation,
-        } => conv2d(*stride, *padding, [1, 1], *activation, fbb),
+        } => conv2d(*stride, *padding, [1, 1], *activation),
         OperatorKind::Conv2D {
             stride,
             padding,
             dilation,
             activation,
-        } => conv2d(*stride, *padding, *dilation, *activation, fbb),
+        } => conv2d(*stride, *padding, *dilation, *activation),
         OperatorKind::DepthwiseConv2D {
             stride,
             padding,
             dilation,
             multiplier,
             activation,
-        } => table!(
-            fbb,
-            DepthwiseConv2DOptions,
-            DepthwiseConv2DOptionsArgs {
-                padding: padding_code(*padding),
-                stride_h: stride[0],
-                stride_w: stride[1],
-                depth_multiplier: *multiplier,
-                dilation_h_factor: dilation[0],
-                dilation_w_factor: dilation[1],
-                fused_activation_function: activation_code(*activation),
-            }
-        ),
+        } => {
+            let mut fields = window(*padding, *stride);
+            fields.extend([Int(*multiplier), activation_code(*activation)]);
+            fields.extend(width_first(*dilation));
+            (BuiltinOptions::DepthwiseConv2DOptions, fields)
+        }
         OperatorKind::AveragePool2D {
             filter,
             stride,
@@ -62,194 +45,109 @@ pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
             filter,
             stride,
             padding,
-        } => table!(
-            fbb,
-            Pool2DOptions,
-            Pool2DOptionsArgs {
-                padding: padding_code(*padding),
-                stride_h: stride[0],
-                stride_w: stride[1],
-                filter_height: filter[0],
-                filter_width: filter[1],
-            }
-        ),
+        } => {
+            let mut fields = window(*padding, *stride);
+            fields.extend(width_first(*filter));
+            (BuiltinOptions::Pool2DOptions, fields)
+        }
         OperatorKind::FullyConnected {
             keep_num_dims,
             activation,
-        } => table!(
-            fbb,
-            FullyConnectedOptions,
-            FullyConnectedOptionsArgs {
-                keep_num_dims: *keep_num_dims,
-                fused_activation_function: activation_code(*activation),
-            }
-        ),
-        OperatorKind::Reshape { new_shape } => {
-            let new_shape = Some(fbb.create_vector(new_shape));
-            table!(
-                fbb,
-                ReshapeOptions,
-                ReshapeOptionsArgs {
-                    new_shape: new_shape
-                }
-            )
+        } => {
+            let plain_weights = Byte(0);
+            let keep_num_dims = Byte((*keep_num_dims).into());
+            let fields = vec![activation_code(*activation), plain_weights, keep_num_dims];
+            (BuiltinOptions::FullyConnectedOptions, fields)
         }
-        OperatorKind::BatchMatMul { adj_y } => table!(
-            fbb,
-            BatchMatMulOptions,
-            BatchMatMulOptionsArgs { adj_y: *adj_y }
+        OperatorKind::Reshape { new_shape } => (
+            BuiltinOptions::ReshapeOptions,
+            vec![Ints(new_shape.clone())],
         ),
-        OperatorKind::Concatenation { axis } => table!(
-            fbb,
-            ConcatenationOptions,
-            ConcatenationOptionsArgs { axis: *axis }
-        ),
-        OperatorKind::Gelu { approximate } => table!(
-            fbb,
-            GeluOptions,
-            GeluOptionsArgs {
-                approximate: *approximate
-            }
+        OperatorKind::BatchMatMul { adj_y } => {
+            let adj_x = Byte(0);
+            let fields = vec![adj_x, Byte((*adj_y).into())];
+            (BuiltinOptions::BatchMatMulOptions, fields)
+        }
+        OperatorKind::Concatenation { axis } => {
+            (BuiltinOptions::ConcatenationOptions, vec![Int(*axis)])
+        }
+        OperatorKind::Gelu { approximate } => (
+            BuiltinOptions::GeluOptions,
+            vec![Byte((*approximate).into())],
         ),
         OperatorKind::Mean { keep_dims }
         | OperatorKind::Sum { keep_dims }
         | OperatorKind::ReduceAll { keep_dims }
         | OperatorKind::ReduceAny { keep_dims }
         | OperatorKind::ReduceMax { keep_dims }
-        | OperatorKind::ReduceMin { keep_dims } => table!(
-            fbb,
-            ReducerOptions,
-            ReducerOptionsArgs {
-                keep_dims: *keep_dims
-            }
+        | OperatorKind::ReduceMin { keep_dims } => (
+            BuiltinOptions::ReducerOptions,
+            vec![Byte((*keep_dims).into())],
         ),
-        OperatorKind::StridedSlice { shrink_axis_mask } => table!(
-            fbb,
-            StridedSliceOptions,
-            StridedSliceOptionsArgs {
-                shrink_axis_mask: *shrink_axis_mask
-            }
-        ),
-        OperatorKind::Softmax => table!(fbb, SoftmaxOptions, SoftmaxOptionsArgs { beta: 1.0 }),
-        OperatorKind::Add { activation } => table!(
-            fbb,
-            AddOptions,
-            AddOptionsArgs {
-                fused_activation_function: activation_code(*activation)
-            }
-        ),
-        OperatorKind::Sub => table!(fbb, SubOptions, SubOptionsArgs {}),
-        OperatorKind::Mul => table!(fbb, MulOptions, MulOptionsArgs {}),
-        OperatorKind::Pad => table!(fbb, PadOptions, PadOptionsArgs {}),
-        OperatorKind::SquaredDifference => {
-            table!(
-                fbb,
-                SquaredDifferenceOptions,
-                SquaredDifferenceOptionsArgs {}
-            )
+        OperatorKind::StridedSlice { shrink_axis_mask } => {
+            let masks_before = vec![Int(0); 4];
+            let fields = [masks_before, vec![Int(*shrink_axis_mask)]].concat();
+            (BuiltinOptions::StridedSliceOptions, fields)
         }
-        OperatorKind::Transpose => table!(fbb, TransposeOptions, TransposeOptionsArgs {}),
-        OperatorKind::ArgMax => table!(
-            fbb,
-            ArgMaxOptions,
-            ArgMaxOptionsArgs {
-                output_type: schema::TensorType::INT32
-            }
+        OperatorKind::Softmax => (BuiltinOptions::SoftmaxOptions, vec![Float(1.0)]),
+        OperatorKind::Add { activation } => (
+            BuiltinOptions::AddOptions,
+            vec![activation_code(*activation)],
         ),
-        OperatorKind::DepthToSpace { block } => table!(
-            fbb,
-            DepthToSpaceOptions,
-            DepthToSpaceOptionsArgs { block_size: *block }
-        ),
-        OperatorKind::Gather { axis } => {
-            table!(fbb, GatherOptions, GatherOptionsArgs { axis: *axis })
+        OperatorKind::Sub => (BuiltinOptions::SubOptions, vec![]),
+        OperatorKind::Mul => (BuiltinOptions::MulOptions, vec![]),
+        OperatorKind::Pad => (BuiltinOptions::PadOptions, vec![]),
+        OperatorKind::SquaredDifference => (BuiltinOptions::SquaredDifferenceOptions, vec![]),
+        OperatorKind::Transpose => (BuiltinOptions::TransposeOptions, vec![]),
+        OperatorKind::ArgMax => {
+            let fields = vec![Byte(TensorType::INT32.0 as u8)];
+            (BuiltinOptions::ArgMaxOptions, fields)
         }
-        OperatorKind::LeakyRelu { slope_permille } => table!(
-            fbb,
-            LeakyReluOptions,
-            LeakyReluOptionsArgs {
-                alpha: *slope_permille as f32 / 1000.0
-            }
-        ),
+        OperatorKind::DepthToSpace { block } => {
+            (BuiltinOptions::DepthToSpaceOptions, vec![Int(*block)])
+        }
+        OperatorKind::Gather { axis } => (BuiltinOptions::GatherOptions, vec![Int(*axis)]),
+        OperatorKind::LeakyRelu { slope_permille } => {
+            let slope = Float(*slope_permille as f32 / 1000.0);
+            (BuiltinOptions::LeakyReluOptions, vec![slope])
+        }
         OperatorKind::MirrorPad { reflect } => {
             let mode = if *reflect {
-                schema::MirrorPadMode::REFLECT
+                MirrorPadMode::REFLECT
             } else {
-                schema::MirrorPadMode::SYMMETRIC
+                MirrorPadMode::SYMMETRIC
             };
-            table!(fbb, MirrorPadOptions, MirrorPadOptionsArgs { mode: mode })
+            (BuiltinOptions::MirrorPadOptions, vec![Byte(mode.0 as u8)])
         }
-        OperatorKind::Pack { axis, n } => table!(
-            fbb,
-            PackOptions,
-            PackOptionsArgs {
-                values_count: *n,
-                axis: *axis
-            }
-        ),
-        OperatorKind::Unpack { axis, n } => table!(
-            fbb,
-            UnpackOptions,
-            UnpackOptionsArgs {
-                num: *n,
-                axis: *axis
-            }
-        ),
-        OperatorKind::ResizeBilinear { sampling } => table!(
-            fbb,
-            ResizeBilinearOptions,
-            ResizeBilinearOptionsArgs {
-                half_pixel_centers: *sampling == Sampling::HalfPixelCenters,
-            }
-        ),
-        OperatorKind::ResizeNearestNeighbor { sampling } => table!(
-            fbb,
-            ResizeNearestNeighborOptions,
-            ResizeNearestNeighborOptionsArgs {
-                half_pixel_centers: *sampling == Sampling::HalfPixelCenters,
-            }
-        ),
-        OperatorKind::Split { n } => {
-            table!(fbb, SplitOptions, SplitOptionsArgs { num_splits: *n })
+        OperatorKind::Pack { axis, n } => (BuiltinOptions::PackOptions, vec![Int(*n), Int(*axis)]),
+        OperatorKind::Unpack { axis, n } => {
+            (BuiltinOptions::UnpackOptions, vec![Int(*n), Int(*axis)])
         }
-        OperatorKind::SplitV { n } => {
-            table!(fbb, SplitVOptions, SplitVOptionsArgs { num_splits: *n })
+        OperatorKind::ResizeBilinear { sampling } => {
+            // The first two are not used any more.
+            let fields = [vec![Int(0), Int(0)], resize(*sampling)].concat();
+            (BuiltinOptions::ResizeBilinearOptions, fields)
         }
-        OperatorKind::Squeeze { axis } => {
-            let squeeze_dims = Some(fbb.create_vector(&[*axis]));
-            table!(
-                fbb,
-                SqueezeOptions,
-                SqueezeOptionsArgs {
-                    squeeze_dims: squeeze_dims
-                }
-            )
+        OperatorKind::ResizeNearestNeighbor { sampling } => (
+            BuiltinOptions::ResizeNearestNeighborOptions,
+            resize(*sampling),
+        ),
+        OperatorKind::Split { n } => (BuiltinOptions::SplitOptions, vec![Int(*n)]),
+        OperatorKind::SplitV { n } => (BuiltinOptions::SplitVOptions, vec![Int(*n)]),
+        OperatorKind::Squeeze { axis } => (BuiltinOptions::SqueezeOptions, vec![Ints(vec![*axis])]),
+        OperatorKind::Svdf { rank } => {
+            let fields = vec![Int(*rank), activation_code(Activation::Relu)];
+            (BuiltinOptions::SVDFOptions, fields)
         }
-        OperatorKind::Svdf { rank } => table!(
-            fbb,
-            SVDFOptions,
-            SVDFOptionsArgs {
-                rank: *rank,
-                fused_activation_function: schema::ActivationFunctionType::RELU,
-            }
+        OperatorKind::TransposeConv { stride, padding } => (
+            BuiltinOptions::TransposeConvOptions,
+            window(*padding, *stride),
         ),
-        OperatorKind::TransposeConv { stride, padding } => table!(
-            fbb,
-            TransposeConvOptions,
-            TransposeConvOptionsArgs {
-                padding: padding_code(*padding),
-                stride_h: stride[0],
-                stride_w: stride[1],
-            }
-        ),
-        OperatorKind::UnidirectionalSequenceLstm => table!(
-            fbb,
-            UnidirectionalSequenceLSTMOptions,
-            UnidirectionalSequenceLSTMOptionsArgs {
-                fused_activation_function: schema::ActivationFunctionType::TANH,
-                cell_clip: 10.0,
-            }
-        ),
+        OperatorKind::UnidirectionalSequenceLstm => {
+            let cell_clip = Float(10.0);
+            let fields = vec![activation_code(Activation::Tanh), cell_clip];
+            (BuiltinOptions::UnidirectionalSequenceLSTMOptions, fields)
+        }
         // No options, or an empty table.
         OperatorKind::Abs
         | OperatorKind::Compare(_)
@@ -278,7 +176,12 @@ pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
         | OperatorKind::SelectV2
         | OperatorKind::Slice
         | OperatorKind::Tanh
-        | OperatorKind::Tile => (BuiltinOptions::NONE, None),
+        | OperatorKind::Tile => (BuiltinOptions::NONE, vec![]),
+    };
+    Options {
+        is_second: false,
+        kind: table.0,
+        fields,
     }
 }
 
@@ -287,36 +190,42 @@ fn conv2d(
     padding: Padding,
     dilation: [i32; 2],
     activation: Activation,
-    fbb: &mut FlatBufferBuilder,
-) -> Options {
-    table!(
-        fbb,
-        Conv2DOptions,
-        Conv2DOptionsArgs {
-            padding: padding_code(padding),
-            stride_h: stride[0],
-            stride_w: stride[1],
-            dilation_h_factor: dilation[0],
-            dilation_w_factor: dilation[1],
-            fused_activation_function: activation_code(activation),
-        }
-    )
+) -> (BuiltinOptions, Vec<Value>) {
+    let mut fields = window(padding, stride);
+    fields.push(activation_code(activation));
+    fields.extend(width_first(dilation));
+    (BuiltinOptions::Conv2DOptions, fields)
 }
 
-fn padding_code(padding: Padding) -> schema::Padding {
-    match padding {
-        Padding::Same => schema::Padding::SAME,
-        Padding::Valid => schema::Padding::VALID,
-    }
+/// How the tables of all operators with windows begin.
+fn window(padding: Padding, stride: [i32; 2]) -> Vec<Value> {
+    let padding = match padding {
+        Padding::Same => PaddingCode::SAME,
+        Padding::Valid => PaddingCode::VALID,
+    };
+    let [width, height] = width_first(stride);
+    vec![Byte(padding.0 as u8), width, height]
 }
 
-fn activation_code(activation: Activation) -> schema::ActivationFunctionType {
-    match activation {
-        Activation::None => schema::ActivationFunctionType::NONE,
-        Activation::Relu => schema::ActivationFunctionType::RELU,
-        Activation::ReluN1To1 => schema::ActivationFunctionType::RELU_N1_TO_1,
-        Activation::Relu6 => schema::ActivationFunctionType::RELU6,
-        Activation::Tanh => schema::ActivationFunctionType::TANH,
-        Activation::SignBit => schema::ActivationFunctionType::SIGN_BIT,
-    }
+/// Of a height and a width.
+fn width_first([height, width]: [i32; 2]) -> [Value; 2] {
+    [Int(width), Int(height)]
+}
+
+fn resize(sampling: Sampling) -> Vec<Value> {
+    let align_corners = Byte(0);
+    let half_pixel_centers = Byte((sampling == Sampling::HalfPixelCenters).into());
+    vec![align_corners, half_pixel_centers]
+}
+
+fn activation_code(activation: Activation) -> Value {
+    let code = match activation {
+        Activation::None => ActivationFunctionType::NONE,
+        Activation::Relu => ActivationFunctionType::RELU,
+        Activation::ReluN1To1 => ActivationFunctionType::RELU_N1_TO_1,
+        Activation::Relu6 => ActivationFunctionType::RELU6,
+        Activation::Tanh => ActivationFunctionType::TANH,
+        Activation::SignBit => ActivationFunctionType::SIGN_BIT,
+    };
+    Byte(code.0 as u8)
 }

@@ -35,13 +35,6 @@ impl Precision {
     pub fn is_int8(&self) -> bool {
         *self == Precision::Int8
     }
-
-    pub(super) fn bytes_per_weight(self) -> usize {
-        match self {
-            Precision::Int8 => 1,
-            Precision::Float32 => 4,
-        }
-    }
 }
 
 impl fmt::Display for Precision {

@@ -12,6 +12,7 @@ pub use options::{Options, Value};
 pub struct File {
     /// Of the schema.
     pub version: u32,
+    pub description: String,
     pub codes: Vec<Code>,
     /// Contents of buffers 0, 1, ...; an empty one has no vector, and a file without buffers no list of them.
     pub buffers: Vec<Vec<u8>>,
@@ -36,9 +37,10 @@ pub enum Instead {
     Outside { offset: u64, size: u64 },
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Code {
     pub builtin: i32,
+    pub version: i32,
     /// The field of old files; where None, what converters write there.
     pub deprecated: Option<i8>,
     pub custom: Option<String>,
@@ -102,10 +104,22 @@ pub struct Operator {
     pub options: Options,
 }
 
+impl Default for Code {
+    fn default() -> Self {
+        Self {
+            builtin: 0,
+            version: 1,
+            deprecated: None,
+            custom: None,
+        }
+    }
+}
+
 impl Default for File {
     fn default() -> Self {
         Self {
             version: 3,
+            description: String::new(),
             codes: Vec::new(),
             buffers: Vec::new(),
             instead: Vec::new(),
@@ -145,6 +159,7 @@ impl File {
                 .builtin_code()
                 .0
                 .max(i32::from(code.deprecated_builtin_code())),
+            version: code.version(),
             custom: code.custom_code().map(str::to_owned),
             deprecated: None,
         };

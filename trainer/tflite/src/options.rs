@@ -5,7 +5,7 @@ use litecast::formats::tflite::schema;
 
 /// By `BuiltinOptions` number, the fields of the table: b a byte, i 32 bits, l 64 bits, f a float, s a text,
 /// and in capitals vectors of those.
-const FIRST: &str = "- biibiib biiibii iII b biiiib ibb bb bbbbbB f ib bb b ifff bffbb bb i I iib i b b - ii - - - \
+const FIRST: &str = "- biibiib biiibii iII b biiiib ibb bb bbbbbB f ib bb b ifff bffbb iibb i I iib i b b - ii - - - \
     b bb b I bbb iiiiib - - i - bb - - b - - - - - - - - biibb b - - - - b - b ffib ii - i - - ii - - - - \
     bffbbb bbbb bffbbb - - bb f - b - i b - - - - - - ii - - - - ii ii i - - - - - - bbb bb i - - biiibiii \
     ibb - - - ss - - ll F b - - - - - - - - - -";
