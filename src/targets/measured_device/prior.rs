@@ -33,7 +33,7 @@ pub struct Prior {
 /// Of any runtime, and of accelerators.
 const SPREAD: f64 = 0.3;
 /// Of a runtime whose kernels are known: that of families that no device ran is smaller.
-const SPREAD_OF_KNOWN: f64 = 0.2;
+const SPREAD_OF_KNOWN: f64 = 0.12;
 /// Of any runtime.
 const SPREAD_NETWORKS: f64 = 4.0;
 /// Of a runtime that many devices were measured with, and of accelerators, where the errors of networks that were left out are too
