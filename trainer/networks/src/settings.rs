@@ -98,6 +98,11 @@ pub struct Settings {
     #[arg(long, value_delimiter = ',')]
     #[serde(default)]
     pub targets: Vec<String>,
+    /// Metrics whose labels to train on; all that the dataset has where none is named. With one target and one metric
+    /// the network has a single output, as PerfSAGE's.
+    #[arg(long, value_delimiter = ',')]
+    #[serde(default)]
+    pub metrics: Vec<String>,
     /// Design spaces to hold out whole: they make up the test set.
     #[arg(long, value_delimiter = ',')]
     pub leave_out: Vec<String>,

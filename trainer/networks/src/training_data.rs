@@ -231,6 +231,15 @@ fn outputs(dataset: &Dataset, settings: &Settings) -> Result<Vec<LabelKey>> {
             "expected targets of {targets:?}, found {target}"
         );
     }
+    for metric in &settings.metrics {
+        let ids = METRICS.map(|metric| metric.id);
+        ensure!(
+            ids.contains(&metric.as_str()),
+            "expected metrics of {ids:?}, found {metric}"
+        );
+    }
+    let is_metric_wanted =
+        |key: &LabelKey| settings.metrics.is_empty() || settings.metrics.contains(&key.metric);
     let is_wanted = |target: &&String| {
         if settings.targets.is_empty() {
             !cortex_a::is_modelled(target)
@@ -246,6 +255,7 @@ fn outputs(dataset: &Dataset, settings: &Settings) -> Result<Vec<LabelKey>> {
         .iter()
         .filter(is_wanted)
         .flat_map(|target| METRICS.iter().map(move |metric| key(target, metric)))
+        .filter(is_metric_wanted)
         .filter(|key| dataset.label_idx(&key.target, &key.metric).is_some())
         .collect())
 }
