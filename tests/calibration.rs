@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use litecast::calibration::{
-    Class, DEVICE_VERSION, Device, DeviceError, EstimatedNetwork, Kernels, Measured, PROBES,
-    base_families, calibrate,
+    Class, DEVICE_VERSION, Device, DeviceError, DeviceFacts, EstimatedNetwork, Kernels, Measured,
+    PROBES, base_families, calibrate,
 };
 use litecast::estimate::estimate_on;
 use litecast::profiles::{MeasuredInference, MeasuredOperator, Profile, read};
@@ -680,6 +680,9 @@ fn a_device_with_ncnn_starts_from_others() {
     };
     let (ncnn, mnn) = (device_of("ncnn"), device_of("MNN"));
     assert_eq!(ncnn.base, "cortex-a72-rpi4");
+    // ncnn has one kernel for what are two on other runtimes.
+    let n_kernels = |device: &Device| DeviceFacts::new(device).kernels.len();
+    assert_eq!(n_kernels(&ncnn) + 1, n_kernels(&mnn));
     let other = self::network(&self::report(&format!(
         "www/examples/{}.tflite",
         EXAMPLES[1]

@@ -33,7 +33,7 @@ impl DeviceFacts {
     pub fn new(device: &Device) -> Self {
         let unmeasured: Vec<Class> = device.unconstrained_classes().collect();
         let [call_ms, inference_ms] = device.overheads_ms();
-        let kernels = Class::ALL.into_iter().map(|class| KernelFacts {
+        let kernels = device.kernels.classes().map(|class| KernelFacts {
             kernels: class.words(),
             factor: device.factor(class),
             is_measured: !unmeasured.contains(&class),

@@ -292,9 +292,7 @@ impl Device {
     /// Classes whose factor no measurement tells.
     pub fn unconstrained_classes(&self) -> impl Iterator<Item = Class> {
         let prior = self.prior();
-        Class::ALL
-            .into_iter()
-            .filter(move |class| !self.fit.is_constrained(class.idx(), &prior))
+        (self.kernels.classes()).filter(move |class| !self.fit.is_constrained(class.idx(), &prior))
     }
 
     /// The tool that measured last; empty where nothing did.

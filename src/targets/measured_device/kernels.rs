@@ -30,6 +30,16 @@ impl Kernels {
         }
     }
 
+    /// Classes that its kernels are of.
+    pub fn classes(self) -> impl Iterator<Item = Class> {
+        let is_one = move |class: &Class| match self {
+            Self::Base => true,
+            // Winograd's kernel is one for all channels.
+            Self::Ncnn => *class != Class::WideWinograd,
+        };
+        Class::ALL.into_iter().filter(is_one)
+    }
+
     /// Class and milliseconds of each operator, whose parts on the base are these.
     pub fn costs<'n>(
         self,
