@@ -34,7 +34,7 @@ const OF_NETWORKS: [(&str, &str, &str); 5] = [
 ];
 const N_FOLDS: usize = 10;
 /// One in this many networks of NAS-Bench-201 corrects the others. Fitting a correction is cubic in its networks.
-const CORRECTING_EVERY: usize = 50;
+const CORRECTING_EVERY: usize = 75;
 
 /// Fits all of them and prints their errors. `of_3090` has the costs that no kernel of NeuSight determines, and the errors
 /// on `in_float32` of costs that are scaled from each GPU set the widths of its intervals. Of these networks, final families
