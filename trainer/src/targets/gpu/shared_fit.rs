@@ -23,7 +23,7 @@ pub const SPREADS: Spreads = Spreads {
     scale: 0.4,
     deviation: 0.25,
     error: 0.06,
-    family_power: 0.5,
+    family_power: 0.75,
 };
 
 /// One run of a fit.
