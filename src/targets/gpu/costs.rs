@@ -2,7 +2,8 @@
 //! time is the sum over its kernels of amounts times costs. This is a roofline whose ceilings depend on the kind of
 //! kernel and its shape.
 
-use super::kernels::{Function, Kernel, Kind};
+use super::kernels::{Function, Kernel, Kind, is_compiled_channels_last};
+use super::specifications::{Gpu, Layout};
 use crate::target::fitted::Mode;
 
 /// Amounts of all kernels, by [`NAMES`]: 10⁹ multiply-accumulates, 10⁶ elements, or launches.
@@ -24,8 +25,10 @@ costs! {
     ConvolutionReads "convolution_reads",
     ConvolutionWrites "convolution_writes",
     ConvolutionUnaligned "convolution_unaligned_macs",
+    ConvolutionUnpadded "convolution_unpadded_macs",
     ConvolutionPadding "convolution_padding_macs",
     ConvolutionSmall "convolution_small_map_macs",
+    FirstValues "first_values",
     StemMacs "stem_macs",
     StemReads "stem_reads",
     StemWrites "stem_writes",
@@ -41,12 +44,17 @@ costs! {
     GroupedUnaligned "grouped_unaligned_macs",
     GroupedThin "grouped_thin_macs",
     GroupedSlow "grouped_slow_values",
+    GroupedPermutedMacs "grouped_permuted_macs",
+    GroupedPermutedValues "grouped_permuted_values",
     DepthwiseMacs "depthwise_macs",
     DepthwiseReads "depthwise_reads",
     DepthwiseWrites "depthwise_writes",
     DepthwiseWide "depthwise_wide_macs",
     DepthwiseHuge "depthwise_huge_macs",
     DepthwisePermuted "depthwise_permuted_macs",
+    DepthwisePermutedWide "depthwise_permuted_wide_macs",
+    DepthwisePermutedHuge "depthwise_permuted_huge_macs",
+    DepthwisePermutedVast "depthwise_permuted_vast_macs",
     DepthwiseStrided "depthwise_strided_reads",
     DepthwiseUnaligned "depthwise_unaligned_reads",
     DenseMacs "dense_macs",
@@ -102,16 +110,14 @@ costs! {
 /// writes other kernels, for which this cost is 0.
 pub const PRIOR_MS: (usize, f64) = (Cost::ResizePlanes as usize, 0.3);
 
-/// Index of a cost that only training with channels last has.
-pub const GROUPED_SLOW: usize = Cost::GroupedSlow as usize;
-
 /// Index of the cost of launches, the only cost that is not time of a kernel.
 pub const LAUNCHES: usize = Cost::Launches as usize;
 
-/// Tiles of a matrix product on tensor cores: columns and depth are padded to multiples of these.
-const TILE_COLUMNS: f64 = 64.0;
-const TILE_DEPTH: f64 = 32.0;
-/// Tensor cores take operands whose lengths are multiples of this many float16 values.
+/// Tile of a matrix product on tensor cores: columns and depth are padded to multiples of these.
+const TILE: [f64; 2] = [64.0, 32.0];
+/// Tile of the scores of a fused attention: rows and columns are padded to multiples of these.
+const ATTENTION_TILE: [f64; 2] = [128.0, 64.0];
+/// Tensor cores take operands whose lengths are multiples of this many float16 values; others are padded.
 const ALIGNMENT: f64 = 8.0;
 /// Height of a feature map below which a tile of positions is not full.
 const SMALL_MAP: f64 = 8.0;
@@ -123,12 +129,36 @@ const MANY_GROUPS: f64 = 32.0;
 /// Heads with fewer channels than this leave tiles of fused attention unused.
 const THIN_HEAD: f64 = 32.0;
 
+/// How a network runs, as far as the amounts of its kernels depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution {
+    /// See [`Gpu::is_mixed`].
+    is_mixed: bool,
+    /// Whether all convolutions have their channels last, whatever they read.
+    is_channels_last: bool,
+    mode: Mode,
+}
+
+impl Execution {
+    /// Of the network of these kernels.
+    pub fn new(kernels: &[Kernel], gpu: &Gpu, mode: Mode) -> Self {
+        Self {
+            is_mixed: gpu.is_mixed(),
+            is_channels_last: match gpu.layout {
+                Layout::First => false,
+                Layout::Last => true,
+                Layout::Compiled => is_compiled_channels_last(kernels),
+            },
+            mode,
+        }
+    }
+}
+
 /// Amounts of one kernel per input, if `batch` inputs run together. Launches and casts of weights happen once per
-/// batch. Where precision `is_mixed` ([`Gpu::is_mixed`](super::specifications::Gpu::is_mixed)), products cast what they
-/// read in float32, and in inference a value in float32 counts as two; in training that would raise the errors on left-out
-/// families.
-pub fn amounts(kernel: &Kernel, batch: f64, is_mixed: bool, mode: Mode) -> Amounts {
-    let mut work = KernelWork::new(kernel, is_mixed && mode == Mode::Inference);
+/// batch. In mixed precision, products cast what they read in float32, and in inference a value in float32 counts as
+/// two; in training that would raise the errors on left-out families.
+pub fn amounts(kernel: &Kernel, batch: f64, execution: Execution) -> Amounts {
+    let mut work = KernelWork::new(kernel, execution);
     let KernelWork {
         macs,
         reads,
@@ -164,8 +194,8 @@ pub fn amounts(kernel: &Kernel, batch: f64, is_mixed: bool, mode: Mode) -> Amoun
             work.add(Cost::DenseMacs, macs);
             work.add(Cost::DenseReads, reads);
             work.add(Cost::DenseWrites, writes);
-            work.add(Cost::DenseUnaligned, work.unaligned);
-            work.add(Cost::DensePadding, macs * padding(kernel));
+            work.add(Cost::DenseUnaligned, work.unaligned());
+            work.add(Cost::DensePadding, work.padding());
         }
         Kind::MatrixProduct => {
             work.add(Cost::ProductMacs, macs);
@@ -211,11 +241,22 @@ pub fn amounts(kernel: &Kernel, batch: f64, is_mixed: bool, mode: Mode) -> Amoun
         }
         Kind::Other => work.add(Cost::Other, moved),
     }
+    let is_dense = matches!(
+        kernel.kind,
+        Kind::Convolution | Kind::Stem | Kind::Pointwise
+    );
+    if is_dense && !work.is_permuted {
+        // Tensor cores take channels last: maps with channels first are copied.
+        work.add(Cost::FirstValues, moved);
+    }
+    if execution.is_channels_last && execution.mode == Mode::Training {
+        work.add_slow_training();
+    }
     if kernel.has_batch_norm() {
         work.add(Cost::BatchNorm, writes);
     }
     work.add(Cost::Launches, 1.0 / batch);
-    let is_cast = is_mixed && kernel.is_product();
+    let is_cast = execution.is_mixed && kernel.is_product();
     let operands = if is_cast { kernel.float32_inputs } else { 0.0 };
     work.add(Cost::Casts, (kernel.weights / batch + operands) / 1e6);
     work.amounts
@@ -231,36 +272,45 @@ struct KernelWork<'k> {
     writes: f64,
     /// Of one product.
     depth: f64,
-    /// Multiply-accumulates of products that tensor cores take no operands of.
-    unaligned: f64,
+    /// Whether a convolution has its channels last.
+    is_permuted: bool,
     amounts: Amounts,
 }
 
 impl<'k> KernelWork<'k> {
-    fn new(kernel: &'k Kernel, counts_float32: bool) -> Self {
+    fn new(kernel: &'k Kernel, execution: Execution) -> Self {
         let macs = kernel.macs / 1e9;
         let (mut reads, mut writes) = (kernel.inputs, kernel.outputs);
+        let counts_float32 = execution.is_mixed && execution.mode == Mode::Inference;
         if counts_float32 && !kernel.is_product() {
             reads += kernel.float32_inputs;
             if kernel.writes_float32 {
                 writes *= 2.0;
             }
         }
-        let depth = kernel.depth / kernel.window.max(1.0);
-        let is_unaligned = !is_multiple(kernel.columns) || !is_multiple(depth);
         Self {
             kernel,
             macs,
             reads: reads / 1e6,
             writes: writes / 1e6,
-            depth,
-            unaligned: if is_unaligned { macs } else { 0.0 },
+            depth: kernel.depth / kernel.window.max(1.0),
+            is_permuted: execution.is_channels_last || kernel.is_permuted,
             amounts: [0.0; N_COSTS],
         }
     }
 
     fn add(&mut self, cost: Cost, amount: f64) {
         self.amounts[cost as usize] += amount;
+    }
+
+    /// Multiply-accumulates that are added so that tensor cores take the operands.
+    fn unaligned(&self) -> f64 {
+        self.macs * padding([self.kernel.columns, self.depth], [ALIGNMENT; 2]).min(MAX_PADDING)
+    }
+
+    /// Multiply-accumulates that are added to fill tiles.
+    fn padding(&self) -> f64 {
+        self.macs * padding([self.kernel.columns, self.kernel.depth], TILE).min(MAX_PADDING)
     }
 
     /// Costs of products, reads, writes, and of products that are not aligned, padded, or of small feature maps.
@@ -272,8 +322,8 @@ impl<'k> KernelWork<'k> {
         self.add(products, macs);
         self.add(read, self.reads);
         self.add(written, self.writes);
-        self.add(unaligned, self.unaligned);
-        self.add(padded, macs * padding(kernel));
+        self.add(unaligned, self.unaligned());
+        self.add(padded, self.padding());
         self.add(small, if kernel.side <= SMALL_MAP { macs } else { 0.0 });
     }
 
@@ -299,12 +349,24 @@ impl<'k> KernelWork<'k> {
             Cost::GroupedThin,
             macs * ALIGNMENT / columns.min(depth).max(1.0),
         );
+        if self.is_permuted {
+            self.add(Cost::GroupedPermutedMacs, macs);
+            self.add(Cost::GroupedPermutedValues, reads + writes);
+        }
+    }
+
+    /// Costs that only training with channels last has: it has no fast kernels for some groups, and pads no channels.
+    fn add_slow_training(&mut self) {
+        let kernel = self.kernel;
+        let columns = kernel.columns / kernel.groups.max(1.0);
         let is_slow = columns > MAX_FAST_GROUP
             || kernel.columns <= MAX_FEW_CHANNELS && kernel.groups < MANY_GROUPS;
-        self.add(
-            Cost::GroupedSlow,
-            if is_slow { reads + writes } else { 0.0 },
-        );
+        if kernel.kind == Kind::Grouped && is_slow {
+            self.add(Cost::GroupedSlow, self.reads + self.writes);
+        }
+        if kernel.kind == Kind::Convolution && self.unaligned() > 0.0 {
+            self.add(Cost::ConvolutionUnpadded, self.macs);
+        }
     }
 
     fn add_depthwise_convolution(&mut self) {
@@ -318,16 +380,26 @@ impl<'k> KernelWork<'k> {
         self.add(Cost::DepthwiseReads, reads);
         self.add(Cost::DepthwiseWrites, writes);
         // Kernels for channels last are others.
-        let is_wide = |window: f64| !kernel.is_permuted && kernel.window > window;
-        let [permuted, first] = if kernel.is_permuted {
-            [macs, 0.0]
+        let costs = if self.is_permuted {
+            [
+                (Cost::DepthwisePermuted, 0.0),
+                (Cost::DepthwisePermutedWide, 9.0),
+                (Cost::DepthwisePermutedHuge, 25.0),
+                (Cost::DepthwisePermutedVast, 49.0),
+            ]
+            .as_slice()
         } else {
-            [0.0, macs]
+            &[
+                (Cost::DepthwiseMacs, 0.0),
+                (Cost::DepthwiseWide, 9.0),
+                (Cost::DepthwiseHuge, 25.0),
+            ]
         };
-        self.add(Cost::DepthwisePermuted, permuted);
-        self.add(Cost::DepthwiseMacs, first);
-        self.add(Cost::DepthwiseWide, if is_wide(9.0) { macs } else { 0.0 });
-        self.add(Cost::DepthwiseHuge, if is_wide(25.0) { macs } else { 0.0 });
+        for &(cost, window) in costs {
+            if kernel.window > window {
+                self.add(cost, macs);
+            }
+        }
         self.add(
             Cost::DepthwiseStrided,
             if kernel.stride > 1.0 { reads } else { 0.0 },
@@ -347,18 +419,20 @@ impl<'k> KernelWork<'k> {
             writes,
             ..
         } = *self;
+        let tiles = 1.0 + padding([kernel.rows, kernel.columns], ATTENTION_TILE);
+        let [macs, scores] = [macs, kernel.scores / 1e6].map(|amount| amount * tiles);
         self.add(Cost::AttentionMacs, macs);
         self.add(Cost::AttentionReads, reads);
         self.add(Cost::AttentionWrites, writes);
-        self.add(Cost::AttentionScores, kernel.scores / 1e6);
+        self.add(Cost::AttentionScores, scores);
         self.add(Cost::AttentionMatrices, kernel.groups / 1e3);
         self.add(Cost::AttentionRows, kernel.groups * kernel.rows / 1e6);
         if kernel.is_masked {
-            self.add(Cost::AttentionMask, kernel.scores / 1e6);
+            self.add(Cost::AttentionMask, scores);
             let is_aligned = is_multiple(kernel.columns);
             self.add(
                 Cost::AttentionUnaligned,
-                if is_aligned { 0.0 } else { kernel.scores / 1e6 },
+                if is_aligned { 0.0 } else { scores },
             );
         }
         let is_thin = kernel.depth < THIN_HEAD || !is_multiple(kernel.depth);
@@ -386,12 +460,11 @@ fn is_multiple(length: f64) -> bool {
     length % ALIGNMENT == 0.0
 }
 
-/// Multiply-accumulates that padding to whole tiles adds, relative to those of the network.
-fn padding(kernel: &Kernel) -> f64 {
-    let padded = |length: f64, tile: f64| (length / tile).ceil() * tile / length.max(1.0);
-    let added = padded(kernel.columns, TILE_COLUMNS) * padded(kernel.depth, TILE_DEPTH) - 1.0;
-    added.min(MAX_PADDING)
+/// What padding two lengths to whole tiles adds, relative to their product.
+fn padding(lengths: [f64; 2], tile: [f64; 2]) -> f64 {
+    let padded = |idx: usize| (lengths[idx] / tile[idx]).ceil() * tile[idx] / lengths[idx].max(1.0);
+    padded(0) * padded(1) - 1.0
 }
 
-/// Padding counts up to this: products with smaller matrices wait for memory, not for tensor cores.
+/// Padding of a product counts up to this: products with smaller matrices wait for memory, not for tensor cores.
 const MAX_PADDING: f64 = 8.0;

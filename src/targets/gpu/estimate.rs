@@ -1,8 +1,9 @@
 //! Kernels and a bundle's constants → time and its interval.
 
 use super::bundle::{Mode, Run, position};
-use super::costs::{Amounts, LAUNCHES, N_COSTS, amounts};
+use super::costs::{Amounts, Execution, LAUNCHES, N_COSTS, amounts};
 use super::kernels::Kernel;
+use super::specifications::Gpu;
 
 /// Time that the host takes to launch a kernel. At batch size 1, launches dominate in a framework that runs operator by
 /// operator: HELP's latencies of NAS-Bench-201 at batch size 1 grow by 32 to 51 µs per launch on its five hosts. There
@@ -36,19 +37,15 @@ pub struct Time {
 }
 
 /// The time of `batch` inputs; `None` if the network takes no time.
-pub fn time(run: &Run, kernels: &[Kernel], batch: f64, is_mixed: bool) -> Option<Time> {
+pub fn time(run: &Run, kernels: &[Kernel], batch: f64, gpu: &Gpu) -> Option<Time> {
+    let execution = Execution::new(kernels, gpu, run.mode);
     // Launches and casts are a fixed part of the time of a measured batch. For smaller batches, the host limits the
     // speed.
     let parts: Vec<f64> = kernels
         .iter()
-        .map(|kernel| {
-            cost_ms(
-                &amounts(kernel, batch.max(1.0), is_mixed, run.mode),
-                &run.costs_ms,
-            )
-        })
+        .map(|kernel| cost_ms(&amounts(kernel, batch.max(1.0), execution), &run.costs_ms))
         .collect();
-    let total = sum_amounts(kernels, run.batches[1], is_mixed, run.mode);
+    let total = sum_amounts(kernels, run.batches[1], gpu, run.mode);
     let roofline_ms: f64 = parts.iter().sum();
     if roofline_ms <= 0.0 || !roofline_ms.is_finite() {
         return None;
@@ -85,10 +82,11 @@ fn launches(mode: Mode) -> f64 {
 }
 
 /// Sum of the amounts of all kernels of a network.
-pub fn sum_amounts(kernels: &[Kernel], batch: f64, is_mixed: bool, mode: Mode) -> Amounts {
+pub fn sum_amounts(kernels: &[Kernel], batch: f64, gpu: &Gpu, mode: Mode) -> Amounts {
+    let execution = Execution::new(kernels, gpu, mode);
     let mut sum = [0.0; N_COSTS];
     for kernel in kernels {
-        for (sum, amount) in sum.iter_mut().zip(amounts(kernel, batch, is_mixed, mode)) {
+        for (sum, amount) in sum.iter_mut().zip(amounts(kernel, batch, execution)) {
             *sum += amount;
         }
     }

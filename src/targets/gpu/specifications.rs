@@ -39,6 +39,19 @@ impl ComputePrecision {
     }
 }
 
+/// Where the channels of a convolution's maps lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// The network's channels lie first, and each convolution has the order of what it reads
+    /// ([`Kernel::is_permuted`](super::kernels::Kernel::is_permuted)).
+    First,
+    /// All networks were made channels last.
+    Last,
+    /// `torch.compile` decides for each network
+    /// ([`is_compiled_channels_last`](super::kernels::is_compiled_channels_last)).
+    Compiled,
+}
+
 /// One GPU under one configuration of a framework.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gpu {
@@ -47,8 +60,7 @@ pub struct Gpu {
     /// In words.
     pub device: &'static str,
     pub precision: ComputePrecision,
-    /// Whether networks run under `torch.compile`.
-    pub is_compiled: bool,
+    pub layout: Layout,
     pub board: Board,
 }
 
@@ -56,7 +68,7 @@ impl Gpu {
     /// Whether values are float32 or float16 as automatic mixed precision chooses, and products cast their operands.
     /// `torch.compile` makes both part of the kernels before them.
     pub fn is_mixed(&self) -> bool {
-        self.precision == ComputePrecision::Amp && !self.is_compiled
+        self.precision == ComputePrecision::Amp && self.layout != Layout::Compiled
     }
 }
 
@@ -99,140 +111,140 @@ pub const GPUS: &[Gpu] = &[
         id: "rtx-3090",
         device: "NVIDIA GeForce RTX 3090",
         precision: ComputePrecision::Amp,
-        is_compiled: false,
+        layout: Layout::First,
         board: RTX_3090,
     },
     Gpu {
         id: "rtx-3090-channels-last",
         device: "NVIDIA GeForce RTX 3090, channels last",
         precision: ComputePrecision::Amp,
-        is_compiled: false,
+        layout: Layout::Last,
         board: RTX_3090,
     },
     Gpu {
         id: "rtx-4090",
         device: "NVIDIA GeForce RTX 4090",
         precision: ComputePrecision::Amp,
-        is_compiled: false,
+        layout: Layout::First,
         board: RTX_4090,
     },
     Gpu {
         id: "rtx-4090-compiled",
         device: "NVIDIA GeForce RTX 4090, torch.compile",
         precision: ComputePrecision::Amp,
-        is_compiled: true,
+        layout: Layout::Compiled,
         board: RTX_4090,
     },
     Gpu {
         id: "rtx-5090",
         device: "NVIDIA GeForce RTX 5090",
         precision: ComputePrecision::Amp,
-        is_compiled: false,
+        layout: Layout::First,
         board: RTX_5090,
     },
     Gpu {
         id: "rtx-5090-compiled",
         device: "NVIDIA GeForce RTX 5090, torch.compile",
         precision: ComputePrecision::Amp,
-        is_compiled: true,
+        layout: Layout::Compiled,
         board: RTX_5090,
     },
     Gpu {
         id: "rtx-pro-6000-max-q",
         device: "NVIDIA RTX PRO 6000 Blackwell Max-Q",
         precision: ComputePrecision::Amp,
-        is_compiled: false,
+        layout: Layout::First,
         board: RTX_PRO_6000_MAX_Q,
     },
     Gpu {
         id: "rtx-pro-6000-max-q-compiled",
         device: "NVIDIA RTX PRO 6000 Blackwell Max-Q, torch.compile",
         precision: ComputePrecision::Amp,
-        is_compiled: true,
+        layout: Layout::Compiled,
         board: RTX_PRO_6000_MAX_Q,
     },
     Gpu {
         id: "rtx-pro-6000-max-q-compiled-bfloat16",
         device: "NVIDIA RTX PRO 6000 Blackwell Max-Q, torch.compile, bfloat16",
         precision: ComputePrecision::Bfloat16,
-        is_compiled: true,
+        layout: Layout::Compiled,
         board: RTX_PRO_6000_MAX_Q,
     },
     Gpu {
         id: "a100-40gb",
         device: "NVIDIA A100 40 GB",
         precision: ComputePrecision::Amp,
-        is_compiled: false,
+        layout: Layout::First,
         board: A100,
     },
     Gpu {
         id: "h100-80gb",
         device: "NVIDIA H100 80 GB (SXM)",
         precision: ComputePrecision::Amp,
-        is_compiled: false,
+        layout: Layout::First,
         board: H100,
     },
     Gpu {
         id: "v100-float32",
         device: "NVIDIA V100 32 GB, float32",
         precision: ComputePrecision::Float32,
-        is_compiled: false,
+        layout: Layout::First,
         board: V100,
     },
     Gpu {
         id: "t4-float32",
         device: "NVIDIA T4, float32",
         precision: ComputePrecision::Float32,
-        is_compiled: false,
+        layout: Layout::First,
         board: T4,
     },
     Gpu {
         id: "p100-float32",
         device: "NVIDIA P100 16 GB, float32",
         precision: ComputePrecision::Float32,
-        is_compiled: false,
+        layout: Layout::First,
         board: P100,
     },
     Gpu {
         id: "p4-float32",
         device: "NVIDIA P4, float32",
         precision: ComputePrecision::Float32,
-        is_compiled: false,
+        layout: Layout::First,
         board: P4,
     },
     Gpu {
         id: "titan-rtx-float32",
         device: "NVIDIA Titan RTX, float32",
         precision: ComputePrecision::Float32,
-        is_compiled: false,
+        layout: Layout::First,
         board: TITAN_RTX,
     },
     Gpu {
         id: "rtx-2080-ti-float32",
         device: "NVIDIA GeForce RTX 2080 Ti, float32",
         precision: ComputePrecision::Float32,
-        is_compiled: false,
+        layout: Layout::First,
         board: RTX_2080_TI,
     },
     Gpu {
         id: "titan-xp-float32",
         device: "NVIDIA Titan Xp, float32",
         precision: ComputePrecision::Float32,
-        is_compiled: false,
+        layout: Layout::First,
         board: TITAN_XP,
     },
     Gpu {
         id: "titan-x-float32",
         device: "NVIDIA Titan X (Pascal), float32",
         precision: ComputePrecision::Float32,
-        is_compiled: false,
+        layout: Layout::First,
         board: TITAN_X,
     },
     Gpu {
         id: "gtx-1080-ti-float32",
         device: "NVIDIA GeForce GTX 1080 Ti, float32",
         precision: ComputePrecision::Float32,
-        is_compiled: false,
+        layout: Layout::First,
         board: GTX_1080_TI,
     },
 ];

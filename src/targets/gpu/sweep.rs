@@ -88,7 +88,7 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
     let is_float = is_float(graph, analysis);
     let training = bundle.run(gpu.id, Mode::Training);
     let kernels = kernels(graph);
-    let time = |run, batch: f64| time(run, &kernels, batch, gpu.is_mixed());
+    let time = |run, batch: f64| time(run, &kernels, batch, gpu);
     let parameters = analysis.totals.parameters as f64;
     let inference_bytes =
         |batch: f64| GpuMemory::inference(&kernels, parameters, batch, gpu.precision).total_bytes();

@@ -174,7 +174,7 @@ impl GpuTarget {
         let run = inference.ok_or(UnavailableReason::NeverMeasured)?;
         let batch_size = f64::from(batch);
         let precision = self.gpu.precision;
-        let timed = |run| time(run, &kernels, batch_size, self.gpu.is_mixed());
+        let timed = |run| time(run, &kernels, batch_size, self.gpu);
         let latency = timed(run).ok_or_else(|| unmeasured(&kernels))?;
         let step = self.bundle.run(self.gpu.id, Mode::Training);
         let step = step.and_then(|run| Some((run, timed(run)?)));

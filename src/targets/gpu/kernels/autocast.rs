@@ -1,5 +1,5 @@
-//! What automatic mixed precision computes in float32. Normalisations and softmaxes write it, products never do, and any
-//! other kernel writes it if an operand has it. The parameters of a scale, a bias or an embedding have it, too.
+//! What automatic mixed precision computes in float32. Normalisations, softmaxes and powers write it, products never do,
+//! and any other kernel writes it if an operand has it. The parameters of a scale, a bias or an embedding have it, too.
 
 use super::kernel::{Kernel, Kind};
 
@@ -20,7 +20,7 @@ pub(super) fn mark_float32(kernels: &mut [Kernel], n_tensors: usize) {
         if single > 0.0 {
             kernel.float32_inputs = kernel.inputs * single / all;
         }
-        kernel.writes_float32 = match kernel.kind {
+        kernel.writes_float32 |= match kernel.kind {
             Kind::Normalisation | Kind::Softmax => true,
             Kind::Scale if !kernel.is_scalar => true,
             _ => single > 0.0 && !kernel.is_product(),

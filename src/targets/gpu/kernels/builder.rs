@@ -199,6 +199,8 @@ impl<'g, 'm> Builder<'g, 'm> {
             output: node.operator.outputs.first().copied().unwrap_or(0),
             inputs,
             outputs: outputs_sum,
+            // PyTorch computes powers in float32, StarReLU's among them.
+            writes_float32: matches!(node.operator.code.kind, OpKind::Square | OpKind::Pow),
             ..kernel
         };
         let draft_idx = self.drafts.len();
@@ -227,30 +229,6 @@ impl<'g, 'm> Builder<'g, 'm> {
             self.writers[source].filter(|_| self.n_readers[source] == 1)?
         };
         (before < draft && self.drafts[before].kernel.output == source).then_some(before)
-    }
-
-    /// Marks depthwise convolutions whose channels lie last ([`Kernel::is_permuted`]).
-    pub(super) fn mark_permuted(&mut self) {
-        for idx in 0..self.drafts.len() {
-            let Draft {
-                kernel, is_merged, ..
-            } = &self.drafts[idx];
-            if *is_merged || !matches!(kernel.kind, Kind::Normalisation | Kind::Dense) {
-                continue;
-            }
-            let length = match kernel.kind {
-                Kind::Dense => kernel.depth,
-                _ => kernel.columns,
-            };
-            let writer = kernel
-                .sources
-                .first()
-                .and_then(|&source| self.writers[source]);
-            if let Some(writer) = writer.map(|writer| &mut self.drafts[writer].kernel) {
-                let is_read_by_position = writer.columns == length && writer.side > 1.0;
-                writer.is_permuted |= writer.kind == Kind::Depthwise && is_read_by_position;
-            }
-        }
     }
 
     /// A kernel without products, a pooling where the options say so.

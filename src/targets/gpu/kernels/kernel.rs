@@ -139,8 +139,8 @@ pub struct Kernel {
     pub side: f64,
     pub stride: f64,
     pub has_bias: bool,
-    /// Whether a depthwise convolution's channels lie last in memory although the network's lie first: a normalisation or
-    /// product of each position's channels reads it, so that the model permutes its images.
+    /// Whether the channels of what it reads first lie last in memory although the network's lie first: a normalisation of
+    /// channels or a product wrote them so.
     pub is_permuted: bool,
     /// Whether an operand is repeated along a dimension.
     pub broadcasts: bool,

@@ -20,11 +20,13 @@ mod autocast;
 mod builder;
 mod elementwise;
 mod kernel;
+mod layout;
 mod operators;
 mod products;
 mod views;
 
 pub use kernel::{Function, Kernel, Kind};
+pub use layout::is_compiled_channels_last;
 
 use self::builder::Builder;
 use crate::graph::Graph;
@@ -45,10 +47,11 @@ pub fn kernels(graph: &Graph) -> Vec<Kernel> {
     for (node_idx, node) in graph.nodes.iter().enumerate() {
         builder.add(node_idx, node);
     }
-    builder.mark_permuted();
     let batch = f64::from(graph_batch(graph));
     let drafts = builder.drafts.into_iter().filter(|draft| !draft.is_merged);
     let mut kernels: Vec<Kernel> = drafts.map(|draft| draft.kernel.per_input(batch)).collect();
-    autocast::mark_float32(&mut kernels, graph.subgraph.tensors.len());
+    let n_tensors = graph.subgraph.tensors.len();
+    autocast::mark_float32(&mut kernels, n_tensors);
+    layout::mark_permuted(&mut kernels, n_tensors);
     kernels
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use litecast::learned::features::Features;
 use litecast::targets::gpu::bundle::Mode;
-use litecast::targets::gpu::costs::{Amounts, amounts};
+use litecast::targets::gpu::costs::{Amounts, Execution, amounts};
 use litecast::targets::gpu::kernels::Kernel;
+use litecast::targets::gpu::specifications::Gpu;
 use litecast_trainer::dataset::LabelKey;
 use litecast_trainer::targets::gpu::accel_nasbench;
 use litecast_trainer::targets::gpu::evaluate::{MeasuredSample, NEVER_LEFT_OUT, Split, folds_of};
@@ -22,7 +23,6 @@ use crate::training_data::{Data, Part};
 
 /// The outputs, by index into [`TABLES`]: inference and training step on the RTX 3090.
 pub const OUTPUTS: [&str; 2] = ["latency", "training_step"];
-const IS_MIXED: bool = true;
 const MODES: [Mode; 2] = [Mode::Inference, Mode::Training];
 pub const INFERENCE: usize = 0;
 pub const SPLITS: [Split; 3] = [Split::Models, Split::Families, Split::Laboratory];
@@ -48,6 +48,7 @@ impl Case<'_> {
 
 /// All cases, with the inputs of regression and roofline.
 pub struct Problem<'n> {
+    gpu: &'static Gpu,
     /// Those of timm, then those of another laboratory.
     pub cases: Vec<Case<'n>>,
     n_of_timm: usize,
@@ -126,17 +127,19 @@ impl<'n> Problem<'n> {
                 measured: [Some(measured), None],
             }
         }));
+        let gpu = Gpu::by_id(TABLES[INFERENCE].target).context("expected the GPU of the tables")?;
         let samples = [0, 1].map(|output| {
             let sample = |(idx, case): (usize, &Case)| {
                 let row = case.measured[output].as_ref()?;
                 Some((
                     idx,
-                    MeasuredSample::new(row, case.network, IS_MIXED, MODES[output]),
+                    MeasuredSample::new(row, case.network, gpu, MODES[output]),
                 ))
             };
             cases.iter().enumerate().filter_map(sample).collect()
         });
         Ok(Self {
+            gpu,
             cases,
             n_of_timm,
             samples,
@@ -187,7 +190,12 @@ impl<'n> Problem<'n> {
         let used = used.filter(|(_, place)| **place != Place::Absent);
         // Cases that no training uses are the last ones.
         let graphs: Vec<(Features, Labels)> = used
-            .map(|(case, _)| (features_of(case, &costs), labels_of(case, outputs)))
+            .map(|(case, _)| {
+                (
+                    features_of(case, self.gpu, &costs),
+                    labels_of(case, outputs),
+                )
+            })
             .collect();
         let is_labelled = |idx: &usize| graphs[*idx].1.graph.iter().any(|label| !label.is_nan());
         let side = |is_on_it: &dyn Fn(usize) -> bool| -> Vec<usize> {
@@ -270,13 +278,14 @@ fn label_keys(outputs: &[usize]) -> Vec<LabelKey> {
         .collect()
 }
 
-fn features_of(case: &Case, costs: &[Amounts; 2]) -> Features {
+fn features_of(case: &Case, gpu: &Gpu, costs: &[Amounts; 2]) -> Features {
     let of_run = |output: usize| {
         let batch = case.measured[output]
             .as_ref()
             .map_or(USUAL_BATCH, |row| row.batch);
+        let execution = Execution::new(&case.network.kernels, gpu, MODES[output]);
         move |kernel: &Kernel| {
-            let amounts = amounts(kernel, batch, IS_MIXED, MODES[output]);
+            let amounts = amounts(kernel, batch, execution);
             dot(&amounts, &costs[output])
         }
     };

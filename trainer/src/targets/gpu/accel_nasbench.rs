@@ -16,6 +16,7 @@ use serde_json::json;
 use super::graph_builder::Document;
 use super::graphs::KernelNetwork;
 use super::roofline;
+use super::transfer::gpu;
 
 const FILE: &str = "accel_nasbench.csv";
 /// Output channels and first stride of each stage of EfficientNet-B0.
@@ -34,8 +35,8 @@ const HEAD_CHANNELS: i64 = 1280;
 pub const SIDE: i64 = 224;
 /// Batch size, which the table does not state: so large that launches are negligible.
 pub const BATCH: f64 = 256.0;
-/// Both GPUs are estimated in mixed precision.
-const IS_MIXED: bool = true;
+/// Both GPUs run networks in the same way.
+const GPU: &str = "rtx-3090";
 const N_FOLDS: usize = 10;
 
 /// The choices of one network: expansion, kernel, layers and squeeze-and-excite of each stage.
@@ -238,7 +239,7 @@ fn read(path: &Path) -> Result<Vec<MeasuredChoices>> {
         });
         Ok(MeasuredChoices {
             choices: row_choices,
-            amounts: sum_amounts(&network.kernels, BATCH, IS_MIXED, Mode::Inference),
+            amounts: sum_amounts(&network.kernels, BATCH, gpu(GPU)?, Mode::Inference),
             parameters: counted,
             ms: ms.map(|speed| speed.map(|speed| 1e3 / speed)),
         })

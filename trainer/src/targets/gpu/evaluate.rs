@@ -6,6 +6,7 @@ use litecast::targets::gpu::bundle::{Correction, Errors, Mode, Position, positio
 use litecast::targets::gpu::costs::Amounts;
 use litecast::targets::gpu::estimate::sum_amounts;
 use litecast::targets::gpu::kernels::Kernel;
+use litecast::targets::gpu::specifications::Gpu;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -37,14 +38,14 @@ pub struct MeasuredSample {
 }
 
 impl MeasuredSample {
-    /// A row of a table with the graph of its network.
-    pub fn new(row: &Measured, network: &KernelNetwork, is_mixed: bool, mode: Mode) -> Self {
+    /// A row of a table, which was measured on `gpu`, with the graph of its network.
+    pub fn new(row: &Measured, network: &KernelNetwork, gpu: &Gpu, mode: Mode) -> Self {
         let kernels = &network.kernels;
         let sum = |cost_of: fn(&Kernel) -> f64| kernels.iter().map(cost_of).sum();
         Self {
             model: row.model.clone(),
             family: family(&row.model).to_owned(),
-            amounts: sum_amounts(kernels, row.batch, is_mixed, mode),
+            amounts: sum_amounts(kernels, row.batch, gpu, mode),
             time_ms: row.ms_per_input,
             sizes: [sum(|k| k.macs), sum(|k| k.outputs), network.parameters],
         }

@@ -30,16 +30,16 @@ pub fn board() -> Result<Gpu> {
 }
 
 /// The networks that were measured on it.
-pub fn samples(rows: &[ProfiledRow], networks: &Networks) -> Vec<MeasuredSample> {
+pub fn samples(rows: &[ProfiledRow], networks: &Networks) -> Result<Vec<MeasuredSample>> {
+    let board = board()?;
     let rows = h100::measured(rows, Mode::Inference, "float32");
     let network =
         |row: &super::measured::Measured| networks.get(&(row.model.clone(), row.image_size));
     let sample = |row| {
         let network = network(row)?;
-        let is_mixed = false;
-        Some(MeasuredSample::new(row, network, is_mixed, Mode::Inference))
+        Some(MeasuredSample::new(row, network, &board, Mode::Inference))
     };
-    rows.iter().filter_map(sample).collect()
+    Ok(rows.iter().filter_map(sample).collect())
 }
 
 /// Estimates of the networks with costs of `source`. The networks of the other folds tell a board's scale.

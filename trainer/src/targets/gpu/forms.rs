@@ -15,11 +15,10 @@ use litecast::targets::gpu::kernels::{Kernel, kernels};
 
 use super::graphs::Networks;
 use super::roofline::dot;
+use super::transfer::gpu;
 
 /// Batch size at which amounts are compared, a usual one of the measurements.
 const BATCH: f64 = 256.0;
-/// Of the RTX 3090's run.
-const IS_MIXED: bool = true;
 /// Relative tolerance, because amounts are sums of floating-point numbers in different orders.
 const ROUNDING: f64 = 1e-9;
 /// Number of differences that are printed for a network.
@@ -28,6 +27,7 @@ const N_SHOWN: usize = 3;
 /// Prints the ratio of times and the distance of positions for each network in `folder` (`timm_NAME.onnx`) that has a
 /// graph, then the number of networks with equal amounts.
 pub fn compare(folder: &Path, networks: &Networks, run: &Run) -> Result<()> {
+    let gpu = gpu(&run.target)?;
     let (mut n_equal, mut ratios) = (0, Vec::new());
     println!(
         "| network | time from ONNX over time from the graph | distance | amounts that differ most |"
@@ -37,10 +37,10 @@ pub fn compare(folder: &Path, networks: &Networks, run: &Run) -> Result<()> {
         let Some(network) = networks.get(&(model.clone(), side)) else {
             continue;
         };
-        let [a, b] = [&of_onnx, &network.kernels]
-            .map(|kernels| sum_amounts(kernels, BATCH, IS_MIXED, run.mode));
+        let [a, b] =
+            [&of_onnx, &network.kernels].map(|kernels| sum_amounts(kernels, BATCH, gpu, run.mode));
         let [Some(time_a), Some(time_b)] =
-            [&of_onnx, &network.kernels].map(|kernels| time(run, kernels, BATCH, IS_MIXED))
+            [&of_onnx, &network.kernels].map(|kernels| time(run, kernels, BATCH, gpu))
         else {
             continue;
         };

@@ -25,6 +25,7 @@ mod shared_fit;
 mod single_kernels;
 mod transfer;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -32,6 +33,7 @@ use anyhow::{Context, Result, ensure};
 use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
 use litecast::targets::gpu::costs::NAMES;
 use litecast::targets::gpu::specifications::ComputePrecision::Float32;
+use litecast::targets::gpu::specifications::Gpu;
 
 use self::evaluate::MeasuredSample;
 pub use self::evaluate::half_width;
@@ -145,7 +147,7 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
 
 /// Writes these runs, and those of the GPUs in float32 after them.
 fn write(args: &FitGpuArgs, networks: &Networks, mut runs: Vec<Run>) -> Result<()> {
-    let in_float32 = float32_families::samples(&h100_rows(args)?, networks);
+    let in_float32 = float32_families::samples(&h100_rows(args)?, networks)?;
     let of_3090 = runs.first().context("expected a run of the RTX 3090")?;
     let float32 = float32::runs(&args.measured, of_3090, &in_float32, args.is_final)?;
     runs.extend(float32);
@@ -172,7 +174,7 @@ fn experiments(args: &FitGpuArgs, networks: &Networks) -> Result<Vec<Experiment>
         let rows = measured::read(&args.measured, table)?;
         let (batches, measured_range) = ranges(&rows)?;
         let gpu = gpu(table.target)?;
-        let samples = samples(&rows, networks, gpu.is_mixed(), table.mode());
+        let samples = samples(&rows, networks, gpu, table.mode());
         ensure!(
             samples.len() > 100,
             "{}: expected graphs of its networks",
@@ -210,25 +212,31 @@ fn experiments(args: &FitGpuArgs, networks: &Networks) -> Result<Vec<Experiment>
             },
             batches,
             measured_range,
-            samples: samples(&rows, networks, gpu(h100::TARGET)?.is_mixed(), mode),
+            samples: samples(&rows, networks, gpu(h100::TARGET)?, mode),
         });
     }
     Ok(experiments)
 }
 
-/// Measured networks that have a graph.
-fn samples(
-    rows: &[Measured],
-    networks: &Networks,
-    is_mixed: bool,
-    mode: Mode,
-) -> Vec<MeasuredSample> {
-    let network = |row: &Measured| {
-        let network = networks.get(&(row.model.clone(), row.image_size))?;
-        row.is_of(network.parameters).then_some(network)
-    };
-    rows.iter()
-        .filter_map(|row| Some(MeasuredSample::new(row, network(row)?, is_mixed, mode)))
+/// Measured networks that have a graph. A family is left out if most of its networks are others than their graphs: the
+/// branches of the rest were merged as well, where that changes too few parameters to be seen.
+fn samples(rows: &[Measured], networks: &Networks, gpu: &Gpu, mode: Mode) -> Vec<MeasuredSample> {
+    let network = |row: &Measured| networks.get(&(row.model.clone(), row.image_size));
+    let known: Vec<_> = rows
+        .iter()
+        .filter_map(|row| {
+            let network = network(row)?;
+            Some((row, network, row.is_of(network.parameters)))
+        })
+        .collect();
+    let mut votes = BTreeMap::new();
+    for (row, _, is_same) in &known {
+        *votes.entry(family(&row.model)).or_insert(0) += if *is_same { 1 } else { -1 };
+    }
+    known
+        .into_iter()
+        .filter(|(row, _, is_same)| *is_same && votes[family(&row.model)] >= 0)
+        .map(|(row, network, _)| MeasuredSample::new(row, network, gpu, mode))
         .collect()
 }
 

@@ -107,8 +107,8 @@ fn add_profiled(
     } else {
         format!("batch above {MAX_SMALL_BATCH}")
     };
-    let estimate = time(run, &network.kernels, row.batch, gpu(TARGET)?.is_mixed())
-        .context("expected a time")?;
+    let estimate =
+        time(run, &network.kernels, row.batch, gpu(TARGET)?).context("expected a time")?;
     let busy = estimate.busy_share;
     let interval = [MIN_BUSY * busy, busy, 1.0];
     ratios.add(

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::graph_builder::Document;
+use super::transfer::gpu;
 
 /// Latencies by architecture.
 const GPUS: &str = "gpu/help_nasbench201_gpu.csv.gz";
@@ -23,7 +24,8 @@ const GPUS: &str = "gpu/help_nasbench201_gpu.csv.gz";
 const ARCHITECTURES: &str = "nb201_help_latency_ms.csv.gz";
 /// The batch size at which the GPU and not the host limits the speed.
 pub const BATCH: f64 = 256.0;
-const IS_MIXED: bool = false;
+/// All GPUs run the networks in the same way.
+const GPU: &str = "titan-rtx-float32";
 const CHANNELS: [i64; 3] = [16, 32, 64];
 const CELLS: usize = 5;
 const CLASSES: i64 = 10;
@@ -103,7 +105,7 @@ fn network(architecture: &str) -> Result<Amounts> {
     let inputs = json!([mean, weights, bias]);
     let output = graph.operator("FULLY_CONNECTED", inputs, &[1, CLASSES], json!({}));
     let kernels = graph.kernels(&["x"], &[&output])?;
-    Ok(sum_amounts(&kernels, BATCH, IS_MIXED, Mode::Inference))
+    Ok(sum_amounts(&kernels, BATCH, gpu(GPU)?, Mode::Inference))
 }
 
 /// The sum of the edges of each node, in their order.

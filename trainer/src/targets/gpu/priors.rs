@@ -72,18 +72,25 @@ fn unit(name: &str) -> Unit {
     use Unit::{Milliseconds, Products, Slow, Values};
     match name {
         "stem_macs" | "recurrent_macs" => Products(3.0),
-        "grouped_macs" | "attention_macs" => Products(1.5),
+        "grouped_macs" | "grouped_permuted_macs" | "attention_macs" => Products(1.5),
         "matrix_product_macs" => Products(2.0),
         "grouped_thin_macs" | "attention_thin_macs" => Products(1.0),
         "convolution_small_map_macs" | "pointwise_small_map_macs" => Products(0.2),
         "depthwise_macs" | "depthwise_permuted_macs" => Slow(8.0),
-        "depthwise_wide_macs" | "depthwise_huge_macs" => Slow(SURCHARGE),
+        "depthwise_permuted_vast_macs" => Slow(4.0),
+        "convolution_unpadded_macs" => Products(4.0),
+        "depthwise_wide_macs"
+        | "depthwise_huge_macs"
+        | "depthwise_permuted_wide_macs"
+        | "depthwise_permuted_huge_macs" => Slow(SURCHARGE),
         "depthwise_strided_reads"
         | "depthwise_unaligned_reads"
         | "normalisation_unaligned_elements"
         | "pool_window_elements"
         | "attention_scores"
-        | "attention_unaligned_masked_scores" => Values(SURCHARGE, UNCERTAIN),
+        | "attention_unaligned_masked_scores"
+        | "first_values"
+        | "grouped_permuted_values" => Values(SURCHARGE, UNCERTAIN),
         "attention_masked_scores" | "biased_convolution_writes" => Values(1.0, UNCERTAIN),
         "normalisation_elements" | "softmax_elements" | "other_elements" => Values(1.5, KNOWN),
         "casts" => Values(3.0, UNCERTAIN),

@@ -1,6 +1,6 @@
 //! How a run of measurements was made, as far as its costs depend on it.
 
-use litecast::targets::gpu::costs::{GROUPED_SLOW, PRIOR_MS};
+use litecast::targets::gpu::costs::PRIOR_MS;
 use litecast::targets::gpu::specifications::Board;
 
 /// A property of a run that changes costs.
@@ -24,10 +24,6 @@ pub struct Setting {
 impl Setting {
     /// Whether no kernel of the run has this cost.
     pub fn lacks(&self, cost: usize) -> bool {
-        let has = |property| self.properties.contains(&property);
-        match cost {
-            GROUPED_SLOW => !(has(Property::Training) && has(Property::ChannelsLast)),
-            _ => cost == PRIOR_MS.0 && has(Property::Compiled),
-        }
+        cost == PRIOR_MS.0 && self.properties.contains(&Property::Compiled)
     }
 }

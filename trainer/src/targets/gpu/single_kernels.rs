@@ -13,14 +13,15 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::graph_builder::Document;
+use super::transfer;
 
 /// Shorter measurements are mostly the time that the host takes to launch a kernel, some 40 µs here. Longer ones do not
 /// tell it, so that launches cost what they do elsewhere.
 const MIN_MS: f64 = 0.2;
 /// Measurements of each operator that are used: every n-th of longer tables.
 const MAX_ROWS: usize = 1500;
-
-const IS_MIXED: bool = false;
+/// All GPUs run the operators in the same way.
+const GPU: &str = "v100-float32";
 
 /// One operator with its time, divided by the first dimension of its input.
 pub struct MeasuredKernel {
@@ -68,7 +69,7 @@ pub fn read(folder: &Path, gpu: &str) -> Result<Vec<MeasuredKernel>> {
             let inputs = ["x", "y"];
             let n_inputs = if is_of_two(operator) { 2 } else { 1 };
             let kernels = document.kernels(&inputs[..n_inputs], &[&output])?;
-            let mut amounts = sum_amounts(&kernels, first, IS_MIXED, Mode::Inference);
+            let mut amounts = sum_amounts(&kernels, first, transfer::gpu(GPU)?, Mode::Inference);
             amounts[LAUNCHES] = 0.0;
             Ok(MeasuredKernel {
                 amounts,
