@@ -111,9 +111,18 @@ def layers_of(graph):
     """How many layers runtimes have for the graph: TensorFlow Lite, which fuses activations and has no normalisations; and
     those that take ONNX's operators one by one."""
     fused = sum(operator["attributes"].get("activation", "NONE") != "NONE" for operator in graph["operators"])
-    n = len(graph["operators"])
+    n = len(graph["operators"]) - axes_for_products(graph)
     decomposed = sum(DECOMPOSED.get(operator["kind"], 1) - 1 for operator in graph["operators"])
     return {"tflite": n + decomposed, "onnx": n + fused, "qnn_dlc": n + fused}
+
+
+def axes_for_products(graph):
+    """How many reshapes add or take axes of one position for a matrix product, which takes any number of axes in an export."""
+    sides = {tensor["name"]: [side for side in tensor["shape"] if side != 1] for tensor in graph["tensors"]}
+    products = [operator for operator in graph["operators"] if operator["kind"] == "BATCH_MATMUL"]
+    of_products = {name for product in products for name in product["inputs"] + product["outputs"]}
+    reshapes = [(one["inputs"][0], one["outputs"][0]) for one in graph["operators"] if one["kind"] == "RESHAPE"]
+    return sum(sides[a] == sides[b] and not of_products.isdisjoint((a, b)) for a, b in reshapes)
 
 
 def contradictions(wanted, graph, parameters):

@@ -576,7 +576,8 @@ def graph_of_inputs(network, name, data, *contexts):
         stack.enter_context(recorder)
         stack.enter_context(torch.no_grad())
         for tensor, input_name in zip(data, names):
-            recorder.bind(tensor, input_name, True)
+            # Heads of attention and masks have four axes, too.
+            recorder.bind(tensor, input_name, tensor.dim() == 4 and tensor.shape[0] == 1 and tensor.shape[2] > 1)
         out = network(*data)
     outs = [one for one in flattened(out) if is_tensor(one)]
     operators, renamed = folded(recorder.operators, recorder.constants, recorder.tensors)

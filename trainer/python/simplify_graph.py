@@ -9,6 +9,8 @@ def simplified(graph):
     shapes = {tensor["name"]: tensor["shape"] for tensor in graph["tensors"]}
     operators = [{**operator, "inputs": list(operator["inputs"])} for operator in graph["operators"]]
     operators, outputs = without_same(operators, graph["outputs"], shapes)
+    # A reshape whose result nothing reads any more would be a second reader of a product.
+    operators = live(operators, outputs)
     products_of_more_dimensions(operators, outputs, shapes)
     operators = live(operators, outputs)
     operators, outputs = without_same(operators, outputs, shapes)
