@@ -10,11 +10,13 @@ use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
 
-/// Sides of the blocks in which matrix units compute: channels read, channels written, and positions along a column and a
-/// row.
+/// Sides of the blocks in which matrix units compute: channels read, by Hexagon of what is no volume and by others, channels
+/// written, and positions along a column and along a row on Hexagon and on others.
+const READ_BY_HEXAGON: f64 = 16.0;
 const READ: f64 = 4.0;
 const WRITTEN: f64 = 32.0;
 const SIDE: f64 = 4.0;
+const ROW_ON_HEXAGON: f64 = 8.0;
 /// Rows of a matrix that has no image's sides.
 const ROWS: f64 = 64.0;
 /// Channels of an image are stored in blocks of this size.
@@ -29,6 +31,11 @@ const DILATED: f64 = 2.0;
 /// it is read from the memory outside.
 const WITH_CONSTANT: f64 = 4.0;
 const MANY: f64 = 4096.0;
+/// The same on Hexagon of what computes elements of a sequence, which does not lie in blocks of an image.
+const OF_SEQUENCE: f64 = 1.6;
+/// The same on Hexagon of changes of layout that read and write more than [`LARGE_LAYOUT`] values: the fast memory holds both tensors.
+const WITH_RESULT: f64 = 1.4;
+const LARGE_LAYOUT: f64 = 2e6;
 /// Milliseconds for a million multiply-accumulates, a million values and an operator, by which chains are compared.
 const ROUGH_MS: [f64; 3] = [1e-4, 0.02, 1e-3];
 const MILLION: f64 = 1e6;
@@ -105,11 +112,13 @@ pub type Amounts = [f64; N_TERMS];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
     pub group: Group,
-    /// Multiply-accumulates, padded to blocks.
+    /// Multiply-accumulates, padded to the blocks of Hexagon.
     pub macs: f64,
     pub weights: f64,
-    /// Values read and written, as they are stored.
+    /// Values read and written, as Hexagon stores them.
     pub values: f64,
+    /// Both on others.
+    elsewhere: [f64; 2],
     /// The same without what blocks add.
     pub elements: f64,
     /// Values in the windows of a pooling.
@@ -127,6 +136,7 @@ const FUSED: Work = Work {
     macs: 0.0,
     weights: 0.0,
     values: 0.0,
+    elsewhere: [0.0; 2],
     elements: 0.0,
     windows: 0.0,
     matrices: 0.0,
@@ -153,17 +163,22 @@ impl Work {
         } else {
             1.0
         };
+        let [macs, values] = if runtime.is_of_hexagon() {
+            [self.macs, self.values]
+        } else {
+            self.elsewhere
+        };
         let mut add = |term: usize, amount: f64| amounts[term] += share * amount;
         if (self.group as usize) < N_MULTIPLYING {
-            add(self.group as usize, self.macs);
+            add(self.group as usize, macs);
         }
         add(WEIGHTS, self.weights);
         if self.group != Group::Matrix {
             add(OF_CONVOLUTIONS, self.weights);
         }
-        add(VALUES + moving, self.values);
+        add(VALUES + moving, values);
         add(WINDOWS, self.windows);
-        add(BEYOND, (self.values - FAST).max(0.0));
+        add(BEYOND, (values - FAST).max(0.0));
         add(OPERATORS + moving, 1.0);
         add(MATRICES, self.matrices);
         let is_layout = self.group == Group::Layout;
@@ -297,10 +312,19 @@ fn measured_work(
         (read, written)
     };
     let (mut read, mut written) = moved(is_plain);
+    let output = outputs.first();
+    let shape = output.map_or(&[][..], |&output| graph.tensor(output).shape.as_slice());
     if group == Group::Elementwise && has_large_constant(graph, node) {
         read *= WITH_CONSTANT;
         written *= WITH_CONSTANT;
     }
+    let values = match group {
+        Group::Elementwise if !is_image(shape) => OF_SEQUENCE * (read + written),
+        Group::Layout if read + written > LARGE_LAYOUT => WITH_RESULT * (read + written),
+        // What it is part of writes its result.
+        Group::Activation if node.operator.code.kind == OpKind::Add => read,
+        _ => read + written,
+    };
     let (read_elements, written_elements) = moved(true);
     let is_multiplied = (group as usize) < N_MULTIPLYING;
     let [stride, dilation] = stride_and_dilation(node);
@@ -316,30 +340,37 @@ fn measured_work(
         } => f64::from(filter_h.max(0)) * f64::from(filter_w.max(0)),
         _ => 0.0,
     };
-    Work {
-        group,
-        macs: if is_multiplied {
-            padded_macs(graph, node, group, macs as f64) * gaps / MILLION
+    let macs_in = |blocks: [f64; 2]| {
+        if is_multiplied {
+            padded_macs(graph, node, group, macs as f64, blocks) * gaps / MILLION
         } else {
             0.0
-        },
+        }
+    };
+    let read_by_hexagon = if group == Group::Volume {
+        READ
+    } else {
+        READ_BY_HEXAGON
+    };
+    Work {
+        group,
+        macs: macs_in([read_by_hexagon, ROW_ON_HEXAGON]),
         weights: if is_multiplied {
             parameters as f64 / MILLION
         } else {
             0.0
         },
-        values: (read + written) / MILLION,
+        values: values / MILLION,
+        elsewhere: [macs_in([READ, SIDE]), (read + written) / MILLION],
         elements: (read_elements + written_elements) / MILLION,
         windows: written * window / MILLION,
         matrices: if group == Group::Product {
-            let written = outputs.first();
-            let shape = written.map_or(&[][..], |&output| graph.tensor(output).shape.as_slice());
             written_elements / (size(shape, 1) * size(shape, 2)).max(1.0)
         } else {
             0.0
         },
         again: if counts_again {
-            (read + written) / MILLION
+            values / MILLION
         } else {
             0.0
         },
@@ -387,18 +418,18 @@ fn rounding_growth(size: f64, block: f64) -> f64 {
     round_up(size, block) / size.max(1.0)
 }
 
-/// Multiply-accumulates with all sides rounded up to blocks.
-fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64) -> f64 {
+/// Multiply-accumulates with all sides rounded up to blocks of so many channels that are read, and positions along a row.
+fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64, [read, row]: [f64; 2]) -> f64 {
     let shape = |tensor_idx: usize| graph.tensor(tensor_idx).shape.as_slice();
     let out = (node.operator.outputs.first()).map_or(&[][..], |&output| shape(output));
     let first = activations(graph, node).next().map_or(&[1][..], shape);
     let channels = match group {
         Group::Depthwise => rounding_growth(size(out, 1), WRITTEN),
-        _ => rounding_growth(size(out, 1), WRITTEN) * rounding_growth(size(first, 1), READ),
+        _ => rounding_growth(size(out, 1), WRITTEN) * rounding_growth(size(first, 1), read),
     };
     let is_image = out.len() >= 4 && !matches!(group, Group::Matrix | Group::Product);
     let space = if is_image {
-        rounding_growth(size(out, 3), SIDE) * rounding_growth(size(out, 2), SIDE)
+        rounding_growth(size(out, 3), SIDE) * rounding_growth(size(out, 2), row)
     } else if group == Group::Product {
         rounding_growth(size(out, 2), ROWS)
     } else {
@@ -476,6 +507,8 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
     let mut multiplied = vec![false; graph.subgraph.tensors.len()];
     // Of a tensor: whose logistic function it is.
     let mut logistic_of = vec![None; multiplied.len()];
+    // Of a tensor: whether it is a product with a constant, to which a compiler adds another one, as normalisations of batches do.
+    let mut is_scaled = vec![false; multiplied.len()];
     let kind = |idx: usize| nodes.get(idx).map(|node| node.operator.code.kind);
     let mut groups: Vec<(Group, usize)> = Vec::with_capacity(nodes.len());
     while let Some(node) = nodes.get(groups.len()) {
@@ -512,6 +545,14 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
                 Group::Activation
             }
             (Group::Elementwise, &[Some(a), Some(b)])
+                if code.kind == OpKind::Add
+                    && (is_scaled[a] || is_scaled[b])
+                    && (graph.is_constant(a) || graph.is_constant(b))
+                    && !has_large_constant(graph, node) =>
+            {
+                Group::Fused
+            }
+            (Group::Elementwise, &[Some(a), Some(b)])
                 if code.kind == OpKind::Mul
                     && (logistic_of[a] == Some(b) || logistic_of[b] == Some(a)) =>
             {
@@ -523,6 +564,9 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
         let is_of_it = (group as usize) < N_MULTIPLYING || is_part;
         for &output in &node.operator.outputs {
             multiplied[output] = is_of_it;
+            is_scaled[output] = group == Group::Elementwise
+                && code.kind == OpKind::Mul
+                && activations(graph, node).nth(1).is_none();
             if code.kind == OpKind::Logistic {
                 logistic_of[output] = node.operator.inputs.first().copied().flatten();
             }
