@@ -340,28 +340,21 @@ fn measured_work(
         } => f64::from(filter_h.max(0)) * f64::from(filter_w.max(0)),
         _ => 0.0,
     };
-    let macs_in = |blocks: [f64; 2]| {
-        if is_multiplied {
-            padded_macs(graph, node, group, macs as f64, blocks) * gaps / MILLION
-        } else {
-            0.0
-        }
-    };
-    let read_by_hexagon = if group == Group::Volume {
-        READ
+    let [on_hexagon, elsewhere] = if is_multiplied {
+        padded_macs(graph, node, group, macs as f64 * gaps / MILLION)
     } else {
-        READ_BY_HEXAGON
+        [0.0; 2]
     };
     Work {
         group,
-        macs: macs_in([read_by_hexagon, ROW_ON_HEXAGON]),
+        macs: on_hexagon,
         weights: if is_multiplied {
             parameters as f64 / MILLION
         } else {
             0.0
         },
         values: values / MILLION,
-        elsewhere: [macs_in([READ, SIDE]), (read + written) / MILLION],
+        elsewhere: [elsewhere, (read + written) / MILLION],
         elements: (read_elements + written_elements) / MILLION,
         windows: written * window / MILLION,
         matrices: if group == Group::Product {
@@ -369,11 +362,7 @@ fn measured_work(
         } else {
             0.0
         },
-        again: if counts_again {
-            values / MILLION
-        } else {
-            0.0
-        },
+        again: if counts_again { values / MILLION } else { 0.0 },
         is_beside: false,
     }
 }
@@ -418,18 +407,14 @@ fn rounding_growth(size: f64, block: f64) -> f64 {
     round_up(size, block) / size.max(1.0)
 }
 
-/// Multiply-accumulates with all sides rounded up to blocks of so many channels that are read, and positions along a row.
-fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64, [read, row]: [f64; 2]) -> f64 {
+/// Multiply-accumulates with all sides rounded up to blocks, on Hexagon and on others.
+fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64) -> [f64; 2] {
     let shape = |tensor_idx: usize| graph.tensor(tensor_idx).shape.as_slice();
     let out = (node.operator.outputs.first()).map_or(&[][..], |&output| shape(output));
     let first = activations(graph, node).next().map_or(&[1][..], shape);
-    let channels = match group {
-        Group::Depthwise => rounding_growth(size(out, 1), WRITTEN),
-        _ => rounding_growth(size(out, 1), WRITTEN) * rounding_growth(size(first, 1), read),
-    };
     let is_image = out.len() >= 4 && !matches!(group, Group::Matrix | Group::Product);
     let space = if is_image {
-        rounding_growth(size(out, 3), SIDE) * rounding_growth(size(out, 2), row)
+        rounding_growth(size(out, 3), SIDE)
     } else if group == Group::Product {
         rounding_growth(size(out, 2), ROWS)
     } else {
@@ -437,7 +422,21 @@ fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64, [read, row]:
         let values: f64 = out.iter().map(|&side| f64::from(side.max(0))).product();
         rounding_growth(values / size(out, 1).max(1.0), ROWS)
     };
-    macs * channels * space
+    let macs = macs * rounding_growth(size(out, 1), WRITTEN) * space;
+    let mut padded = [macs; 2];
+    let blocks = match group {
+        Group::Volume => [[READ, ROW_ON_HEXAGON], [READ, SIDE]],
+        _ => [[READ_BY_HEXAGON, ROW_ON_HEXAGON], [READ, SIDE]],
+    };
+    for (padded, [read, row]) in padded.iter_mut().zip(blocks) {
+        if group != Group::Depthwise {
+            *padded *= rounding_growth(size(first, 1), read);
+        }
+        if is_image {
+            *padded *= rounding_growth(size(out, 2), row);
+        }
+    }
+    padded
 }
 
 /// By how many positions a window moves, and how far apart are those that it reads: the most of any axis.
@@ -503,12 +502,13 @@ const MIN_NORMALISATION_OPERATORS: usize = 6;
 fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
     let absorbed = absorbed(graph);
     let nodes = &graph.nodes;
-    // Of a tensor: whether what wrote it multiplies, or is part of what does.
-    let mut multiplied = vec![false; graph.subgraph.tensors.len()];
+    // Of a tensor: whether what wrote it multiplies, or is part of what does; and whether it is a product with a constant, to which
+    // a compiler adds another one, as normalisations of batches do.
+    const MULTIPLIED: u8 = 1;
+    const SCALED: u8 = 2;
+    let mut writers = vec![0; graph.subgraph.tensors.len()];
     // Of a tensor: whose logistic function it is.
-    let mut logistic_of = vec![None; multiplied.len()];
-    // Of a tensor: whether it is a product with a constant, to which a compiler adds another one, as normalisations of batches do.
-    let mut is_scaled = vec![false; multiplied.len()];
+    let mut logistic_of = vec![None; writers.len()];
     let kind = |idx: usize| nodes.get(idx).map(|node| node.operator.code.kind);
     let mut groups: Vec<(Group, usize)> = Vec::with_capacity(nodes.len());
     while let Some(node) = nodes.get(groups.len()) {
@@ -533,40 +533,40 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
         let of_kind = (plain.or_else(multiplying)).unwrap_or_else(|| moving_group(code));
         let is_after = activations(graph, node)
             .next()
-            .is_some_and(|input| multiplied[input]);
+            .is_some_and(|input| writers[input] & MULTIPLIED != 0);
+        let mut writer = 0;
         let group = match (of_kind, node.operator.inputs.as_slice()) {
             (Group::Curve, _) if is_after => Group::Activation,
-            (Group::Elementwise, &[Some(a), Some(b)])
-                if code.kind == OpKind::Add
-                    && (multiplied[a] || multiplied[b])
-                    && !graph.is_constant(a)
-                    && !graph.is_constant(b) =>
-            {
-                Group::Activation
-            }
-            (Group::Elementwise, &[Some(a), Some(b)])
-                if code.kind == OpKind::Add
-                    && (is_scaled[a] || is_scaled[b])
-                    && (graph.is_constant(a) || graph.is_constant(b))
-                    && !has_large_constant(graph, node) =>
-            {
-                Group::Fused
-            }
-            (Group::Elementwise, &[Some(a), Some(b)])
-                if code.kind == OpKind::Mul
-                    && (logistic_of[a] == Some(b) || logistic_of[b] == Some(a)) =>
-            {
-                Group::Gate
+            (Group::Elementwise, &[Some(a), Some(b)]) => {
+                let has_constant = graph.is_constant(a) || graph.is_constant(b);
+                let either = writers[a] | writers[b];
+                match code.kind {
+                    OpKind::Add if !has_constant && either & MULTIPLIED != 0 => Group::Activation,
+                    OpKind::Add
+                        if has_constant
+                            && either & SCALED != 0
+                            && !has_large_constant(graph, node) =>
+                    {
+                        Group::Fused
+                    }
+                    OpKind::Mul if logistic_of[a] == Some(b) || logistic_of[b] == Some(a) => {
+                        Group::Gate
+                    }
+                    OpKind::Mul if has_constant => {
+                        writer = SCALED;
+                        Group::Elementwise
+                    }
+                    _ => Group::Elementwise,
+                }
             }
             (group, _) => group,
         };
         let is_part = group == Group::Fused && is_after && !absorbed[idx];
-        let is_of_it = (group as usize) < N_MULTIPLYING || is_part;
+        if (group as usize) < N_MULTIPLYING || is_part {
+            writer = MULTIPLIED;
+        }
         for &output in &node.operator.outputs {
-            multiplied[output] = is_of_it;
-            is_scaled[output] = group == Group::Elementwise
-                && code.kind == OpKind::Mul
-                && activations(graph, node).nth(1).is_none();
+            writers[output] = writer;
             if code.kind == OpKind::Logistic {
                 logistic_of[output] = node.operator.inputs.first().copied().flatten();
             }
