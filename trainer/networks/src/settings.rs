@@ -1,6 +1,7 @@
 //! Everything that decides what a training run gives, seed included.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use litecast::learned::manifest::Manifest;
@@ -103,6 +104,14 @@ pub struct Settings {
     #[arg(long, value_delimiter = ',')]
     #[serde(default)]
     pub metrics: Vec<String>,
+    /// Train on so many graphs of each design space, the first of the dataset; on all without it.
+    #[arg(long)]
+    #[serde(default)]
+    pub training_graphs: Option<usize>,
+    /// Begin with the best weights of the run in this folder, which has the same shape, instead of random ones.
+    #[arg(long)]
+    #[serde(default)]
+    pub begin_with: Option<PathBuf>,
     /// Design spaces to hold out whole: they make up the test set.
     #[arg(long, value_delimiter = ',')]
     pub leave_out: Vec<String>,

@@ -136,7 +136,13 @@ fn begin(
             checkpoint.load_optimiser(optimiser)?,
             last,
         ),
-        None => (model, optimiser, progress),
+        None => {
+            let model = match &settings.begin_with {
+                Some(folder) => Checkpoint::new(folder)?.load_best_model(model)?,
+                None => model,
+            };
+            (model, optimiser, progress)
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! A labelled dataset → scaled graphs on the three sides of the split.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail, ensure};
 use litecast::learned::features::{COLUMNS, N_COLUMNS};
@@ -142,7 +142,15 @@ impl Data {
                 .filter(move |(graph, labels)| here(graph) && is_labelled(labels))
                 .collect::<Vec<_>>()
         };
-        let training = on_side(Side::Training);
+        let mut training = on_side(Side::Training);
+        if let Some(n) = settings.training_graphs {
+            let mut n_of_space: BTreeMap<&str, usize> = BTreeMap::new();
+            training.retain(|(graph, _)| {
+                let n_before = n_of_space.entry(&graph.space).or_default();
+                *n_before += 1;
+                *n_before <= n
+            });
+        }
         ensure!(!training.is_empty(), "the dataset has no graph to train on");
         let pairs: Vec<_> = training
             .iter()
