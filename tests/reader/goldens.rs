@@ -1,4 +1,4 @@
-//! Each case of `cases.rs` against its golden; `LITECAST_WRITE_GOLDENS=1` rewrites them.
+//! Each case of `cases.rs` against its golden; `UPDATE_GOLDENS=1` rewrites them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ fn folder() -> PathBuf {
 
 fn check(file_name: &str, actual: &str) -> Option<String> {
     let path = folder().join(file_name);
-    if std::env::var_os("LITECAST_WRITE_GOLDENS").is_some() {
+    if std::env::var_os("UPDATE_GOLDENS").is_some() {
         std::fs::write(path, actual).unwrap();
         return None;
     }
@@ -22,7 +22,7 @@ fn check(file_name: &str, actual: &str) -> Option<String> {
 
 fn index() -> String {
     let mut index = String::from(
-        "Goldens of the reader, one a case of `../cases.rs`; `LITECAST_WRITE_GOLDENS=1 cargo test --test \
+        "Goldens of the reader, one a case of `../cases.rs`; `UPDATE_GOLDENS=1 cargo test --test \
          reader` rewrites them.\n\n",
     );
     for Case { id, why, .. } in CASES {
