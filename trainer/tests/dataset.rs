@@ -20,7 +20,7 @@ use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::record::{Label, Labelled, Outcome};
 use litecast_trainer::labels::store::Labels;
 use litecast_trainer::labels::{LabelArgs, ToolChoice, bytes_of};
-use litecast_trainer::spaces::Space;
+use litecast_trainer::spaces::{Space, Weights};
 use litecast_trainer::writer::Precision;
 use serde_json::Value;
 
@@ -44,6 +44,7 @@ fn label() -> Option<Vec<(OsString, String)>> {
             .to_vec(),
         seed: SEED,
         precision: Precision::Int8,
+        weights: Weights::Drawn,
         batches: vec![1],
         files: Vec::new(),
         jobs: 2,

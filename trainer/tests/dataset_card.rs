@@ -10,6 +10,7 @@ use litecast_needs::{Need, skip};
 use litecast_trainer::dataset::{self, BuildArgs, DatasetCommand};
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::{LabelArgs, ToolChoice, run};
+use litecast_trainer::spaces::Weights;
 use litecast_trainer::writer::Precision;
 use serde_json::Value;
 
@@ -82,6 +83,7 @@ impl Fixture {
                 .to_vec(),
             seed: 7,
             precision: Precision::Int8,
+            weights: Weights::Drawn,
             batches: vec![1],
             files: Vec::new(),
             jobs: 2,

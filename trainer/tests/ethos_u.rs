@@ -12,7 +12,7 @@ use litecast::targets::ethos_u::accelerator::{ACCELERATORS, Accelerator};
 use litecast::targets::ethos_u::configuration::{Configuration, Product};
 use litecast::targets::ethos_u::plan::plan;
 use litecast_trainer::labels::bytes_of;
-use litecast_trainer::labels::record::{Label, Origin, Outcome};
+use litecast_trainer::labels::record::{Label, Origin, Outcome, SampleForm};
 use litecast_trainer::labels::vela::{Vela, default_targets};
 use litecast_trainer::labels::worker::Worker;
 use litecast_trainer::writer::{
@@ -252,8 +252,7 @@ fn of_seed(space: &str, seed: u64, index: u64) -> Origin {
         space: space.into(),
         seed,
         index,
-        precision: Precision::Int8,
-        batch: 1,
+        form: SampleForm::default(),
     }
 }
 

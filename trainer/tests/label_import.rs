@@ -5,8 +5,7 @@ use std::fs;
 use litecast_trainer::dataset::{self, BuildArgs, DatasetCommand};
 use litecast_trainer::labels::bytes_of;
 use litecast_trainer::labels::import::{ImportArgs, run};
-use litecast_trainer::labels::record::Origin;
-use litecast_trainer::writer::Precision;
+use litecast_trainer::labels::record::{Origin, SampleForm};
 
 /// A measured file keeps its value through the tables, beside where it was measured.
 #[test]
@@ -17,8 +16,7 @@ fn measurements_of_others_become_labels() {
         space: "cnn-kws".into(),
         seed: 7,
         index: 1,
-        precision: Precision::Int8,
-        batch: 1,
+        form: SampleForm::default(),
     };
     fs::write(path("a.tflite"), bytes_of(&origin).unwrap()).unwrap();
     let import = |table: &str| {

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::{LabelArgs, ToolChoice, run};
-use litecast_trainer::spaces::Space;
+use litecast_trainer::spaces::{Space, Weights};
 use litecast_trainer::writer::Precision;
 use serde::Deserialize;
 use serde_json::json;
@@ -117,6 +117,7 @@ impl Fixture {
             }],
             seed: SEED,
             precision: Precision::Int8,
+            weights: Weights::Drawn,
             batches: vec![1],
             files: Vec::new(),
             jobs: 1,

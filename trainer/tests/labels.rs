@@ -6,17 +6,18 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::common::{python, shared_model};
+use litecast::formats::tflite::{Model, parse};
 use litecast::graph::analysis::analyze;
 use litecast::learned::features::{COLUMNS, N_COLUMNS};
 use litecast::targets::ethos_u;
 use litecast_trainer::labels::plan::{Shard, SpaceCount, sampled};
-use litecast_trainer::labels::record::{Label, Origin, Outcome, Record};
+use litecast_trainer::labels::record::{Label, Origin, Outcome, Record, SampleForm};
 use litecast_trainer::labels::store::{LabelFile, Labels};
 use litecast_trainer::labels::target::{Configuration, Target, VelaOptions};
 use litecast_trainer::labels::vela::{Vela, VelaLabel, default_targets};
 use litecast_trainer::labels::worker::Worker;
-use litecast_trainer::labels::{LabelArgs, ToolChoice, bytes_of, run};
-use litecast_trainer::spaces::Space;
+use litecast_trainer::labels::{LabelArgs, ToolChoice, bytes_of, run, weight_distribution};
+use litecast_trainer::spaces::{Space, Weights};
 use litecast_trainer::writer::Precision;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -103,8 +104,7 @@ fn one_of_each_space() -> Vec<Origin> {
         space: space.id().into(),
         seed: 7,
         index: 1,
-        precision: Precision::Int8,
-        batch: 1,
+        form: SampleForm::default(),
     };
     Space::PAPER.iter().map(origin).collect()
 }
@@ -293,6 +293,7 @@ fn arguments(python: &Path, out: &Path) -> LabelArgs {
         }],
         seed: 5,
         precision: Precision::Int8,
+        weights: Weights::Drawn,
         batches: vec![1],
         files: Vec::new(),
         jobs: 2,
@@ -414,13 +415,21 @@ fn shards_split_the_whole_without_overlap() {
     let whole = sampled(
         &counts(),
         1,
-        Precision::Int8,
+        (Precision::Int8, Weights::Drawn),
         &[1],
         Shard { index: 0, n: 1 },
     );
     assert_eq!(whole.len(), 351);
     let mut parts: Vec<Origin> = (0..16)
-        .flat_map(|index| sampled(&counts(), 1, Precision::Int8, &[1], Shard { index, n: 16 }))
+        .flat_map(|index| {
+            sampled(
+                &counts(),
+                1,
+                (Precision::Int8, Weights::Drawn),
+                &[1],
+                Shard { index, n: 16 },
+            )
+        })
         .collect();
     let mut expected = whole;
     parts.sort_by_key(Origin::graph_id);
@@ -434,7 +443,7 @@ fn spaces_are_mixed_evenly() {
     let origins = sampled(
         &counts(),
         1,
-        Precision::Int8,
+        (Precision::Int8, Weights::Drawn),
         &[1],
         Shard { index: 0, n: 1 },
     );
@@ -471,4 +480,42 @@ fn requests_are_read_or_refused_in_words() {
     for wrong in ["16/16", "1", "a/b"] {
         println!("{wrong}: {:#}", wrong.parse::<Shard>().unwrap_err());
     }
+}
+
+/// Of the same network, weights before any training are uniform, and the id says so; ids and lines of labels are read as they were
+/// written.
+#[test]
+fn weights_before_training_are_part_of_an_id() {
+    let form = SampleForm {
+        weights: Weights::Initial,
+        ..SampleForm::default()
+    };
+    let of = |form| Origin::Sampled {
+        space: "cnn-kws".into(),
+        seed: 1,
+        index: 0,
+        form,
+    };
+    let [drawn, initial] = [of(SampleForm::default()), of(form)];
+    assert_eq!(drawn.graph_id(), "cnn-kws/1/0");
+    assert_eq!(initial.graph_id(), "cnn-kws/1/0/initial");
+    assert_eq!(SampleForm::of_id(&initial.graph_id()), form);
+    let line = r#"{"sampled":{"space":"cnn-kws","seed":1,"index":0}}"#;
+    assert_eq!(serde_json::to_string(&drawn).unwrap(), line);
+    for origin in [&drawn, &initial] {
+        let text = serde_json::to_string(origin).unwrap();
+        assert_eq!(serde_json::from_str::<Origin>(&text).unwrap(), *origin);
+    }
+    let distributions = [&drawn, &initial].map(|origin| weight_distribution(origin).unwrap());
+    println!("{distributions:?}");
+    assert_ne!(distributions[0], "uniform");
+    assert_eq!(distributions[1], "uniform");
+    let [one, other] = [&drawn, &initial].map(|origin| bytes_of(origin).unwrap());
+    let [one, other] = [parse(&one).unwrap(), parse(&other).unwrap()];
+    let shapes = |model: &Model| -> Vec<_> {
+        let tensors = &model.subgraphs[0].tensors;
+        tensors.iter().map(|tensor| tensor.shape.clone()).collect()
+    };
+    assert_eq!(shapes(&one), shapes(&other));
+    assert_ne!(one.buffers, other.buffers);
 }

@@ -17,7 +17,7 @@ use litecast_trainer::labels::store::Labels;
 use litecast_trainer::labels::tool::LabellingTool;
 use litecast_trainer::labels::worker::Worker;
 use litecast_trainer::labels::{LabelArgs, ToolChoice, run};
-use litecast_trainer::spaces::{Space, sample};
+use litecast_trainer::spaces::{Space, Weights, sample};
 use litecast_trainer::writer::Precision;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -139,6 +139,7 @@ fn a_run_labels_both_processors_and_resumes() {
         spaces: vec!["cnn-kws:2".parse::<SpaceCount>().unwrap()],
         seed: 5,
         precision: Precision::Int8,
+        weights: Weights::Drawn,
         batches: vec![1],
         files: Vec::new(),
         jobs: 1,

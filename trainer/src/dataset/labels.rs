@@ -9,6 +9,7 @@ use litecast::targets::ethos_u::energy;
 use super::cortex_a;
 use crate::labels::record::{Label, Labelled, Origin, Outcome};
 use crate::labels::vela::{OperatorFigures, VelaLabel};
+use crate::spaces::Weights;
 
 /// A graph and its labels by target.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,15 +200,28 @@ pub fn join(older: Vec<GraphLabels>, newer: Vec<GraphLabels>) -> Vec<GraphLabels
     graphs.into_values().collect()
 }
 
-fn sort_key(origin: &Origin) -> (String, u64, u64, String, u32) {
+fn sort_key(origin: &Origin) -> (String, u64, u64, String, u32, Weights) {
     match origin {
         Origin::Sampled {
             space,
             seed,
             index,
-            precision,
-            batch,
-        } => (space.clone(), *seed, *index, precision.to_string(), *batch),
-        Origin::File(_) => (origin.space().to_string(), 0, 0, origin.graph_id(), 1),
+            form,
+        } => (
+            space.clone(),
+            *seed,
+            *index,
+            form.precision.to_string(),
+            form.batch,
+            form.weights,
+        ),
+        Origin::File(_) => (
+            origin.space().to_string(),
+            0,
+            0,
+            origin.graph_id(),
+            1,
+            Weights::Drawn,
+        ),
     }
 }

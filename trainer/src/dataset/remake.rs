@@ -10,7 +10,7 @@ use super::labels::{GraphLabels, OPERATOR_METRICS, TargetLabels};
 use super::provenance::Provenance;
 use super::read::{Table, Tables};
 use super::tables::operator_column;
-use crate::labels::record::{Origin, precision_and_batch};
+use crate::labels::record::{Origin, SampleForm};
 
 /// The labels of the dataset in `folder`, independent of its features.
 pub fn read_labels(folder: &Path) -> Result<(Vec<GraphLabels>, Provenance)> {
@@ -74,14 +74,12 @@ fn origin(
     index: Option<u64>,
     path: Option<&str>,
 ) -> Option<Origin> {
-    let (precision, batch) = precision_and_batch(graph_id);
     match (seed, index, path) {
         (Some(seed), Some(index), None) => Some(Origin::Sampled {
             space: space.into(),
             seed,
             index,
-            precision,
-            batch,
+            form: SampleForm::of_id(graph_id),
         }),
         (None, None, Some(path)) => Some(Origin::File(PathBuf::from(path))),
         _ => None,

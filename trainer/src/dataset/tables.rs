@@ -166,7 +166,7 @@ fn keys_of_graphs(rows: &[GraphRow]) -> [Column; 5] {
     [
         column(
             "graph_id",
-            "key of all tables: `cnn-kws/1/17` (space, seed, index; `cnn-kws/1/17/float32` where it is not int8, `cnn-kws/1/17/batch4` for 4 inputs at a time) or `file/NAME`",
+            "key of all tables: `cnn-kws/1/17` (space, seed, index; `cnn-kws/1/17/float32` where it is not int8, `cnn-kws/1/17/batch4` for 4 inputs at a time, `cnn-kws/1/17/initial` for weights before any training) or `file/NAME`",
             strings(rows.iter().map(|row| row.labels.origin.graph_id())),
         ),
         column(

@@ -14,7 +14,7 @@ use litecast::targets::ethos_u::configuration::Configuration;
 use litecast::targets::ethos_u::totals::Totals;
 
 use crate::labels::plan::{self, Shard};
-use crate::labels::record::{Label, Labelled, Origin, Outcome, Record, Run};
+use crate::labels::record::{Label, Labelled, Origin, Outcome, Record, Run, SampleForm};
 use crate::labels::store::{LabelFile, Labels};
 use crate::labels::target::Target;
 use crate::labels::vela::{Vela, VelaLabel};
@@ -24,7 +24,6 @@ use crate::markdown::{Head, table};
 use crate::spaces::{Space, has_networks};
 use crate::targets::ethos_u::sets::Set;
 use crate::targets::ethos_u::setup::Setup;
-use crate::writer::Precision;
 
 /// Time limit for one graph in one configuration.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -215,8 +214,7 @@ fn origins(args: &EvaluateConfigurationsArgs) -> Result<Vec<Origin>> {
             space: id.clone(),
             seed: args.seed,
             index,
-            precision: Precision::Int8,
-            batch: 1,
+            form: SampleForm::default(),
         })
     };
     let mut origins: Vec<Origin> = Space::all().flat_map(sampled).collect();

@@ -37,7 +37,7 @@ pub use self::target::ToolChoice;
 use self::tool::LabellingTool;
 use self::vela::Vela;
 use self::worker::{Answer, Worker};
-use crate::spaces;
+use crate::spaces::{self, Weights};
 use crate::writer::Precision;
 
 /// Labels sampled networks or given files.
@@ -62,6 +62,9 @@ pub struct LabelArgs {
     /// take 1 alone.
     #[arg(long, value_delimiter = ',', default_value = "1")]
     pub batches: Vec<u32>,
+    /// Weights of the samples.
+    #[arg(long, value_enum, default_value = "drawn")]
+    pub weights: Weights,
     /// `.tflite` files, or folders of them, to label.
     #[arg(long, num_args = 1..)]
     pub files: Vec<PathBuf>,
@@ -113,13 +116,12 @@ pub fn bytes_of(origin: &Origin) -> Result<Vec<u8>> {
             space,
             seed,
             index,
-            precision,
-            batch,
+            form,
         } => {
-            let sample = spaces::sample(parse_space(space)?, *seed, *index);
-            let sample = sample.in_batches_of(*batch);
+            let sample = spaces::sample_with(parse_space(space)?, *seed, *index, form.weights);
+            let sample = sample.in_batches_of(form.batch);
             let sample = sample.with_context(|| format!("{}: no batches", origin.graph_id()))?;
-            Ok(sample.in_precision(*precision).to_tflite())
+            Ok(sample.in_precision(form.precision).to_tflite())
         }
         Origin::File(path) => {
             fs::read(path).with_context(|| format!("could not read {}", path.display()))
@@ -131,9 +133,12 @@ pub fn bytes_of(origin: &Origin) -> Result<Vec<u8>> {
 pub fn weight_distribution(origin: &Origin) -> Result<String> {
     match origin {
         Origin::Sampled {
-            space, seed, index, ..
+            space,
+            seed,
+            index,
+            form,
         } => {
-            let sample = spaces::sample(parse_space(space)?, *seed, *index);
+            let sample = spaces::sample_with(parse_space(space)?, *seed, *index, form.weights);
             Ok(sample.weight_distribution.to_string())
         }
         Origin::File(_) => Ok(String::new()),
@@ -169,7 +174,7 @@ pub fn run_for(args: &LabelArgs, targets: Vec<Target>) -> Result<()> {
     let mut origins = plan::sampled(
         &args.spaces,
         args.seed,
-        args.precision,
+        (args.precision, args.weights),
         &args.batches,
         args.shard,
     );
@@ -341,12 +346,16 @@ fn describe_run(args: &LabelArgs, tool: &dyn LabellingTool, groups: &[Vec<Target
         [1] => String::new(),
         batches => format!(", batches of {batches:?}"),
     };
+    let weights = match args.weights {
+        Weights::Drawn => "",
+        Weights::Initial => ", initial weights",
+    };
     Ok(Run {
         tool: Worker::start(tool, group)?.tool.clone(),
         targets: groups.concat(),
         time_limit_s: args.time_limit_s,
         request: format!(
-            "seed {}, {}{batches}: {}",
+            "seed {}, {}{batches}{weights}: {}",
             args.seed,
             args.precision,
             request.join(",")

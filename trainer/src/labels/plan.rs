@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, ensure};
 
-use super::record::Origin;
-use crate::spaces::{Space, sample};
+use super::record::{Origin, SampleForm};
+use crate::spaces::{Space, Weights, sample};
 use crate::writer::Precision;
 
 /// A number of samples of one design space: the indices `0..n`.
@@ -86,7 +86,7 @@ impl std::fmt::Display for Shard {
 pub fn sampled(
     counts: &[SpaceCount],
     seed: u64,
-    precision: Precision,
+    (precision, weights): (Precision, Weights),
     batches: &[u32],
     shard: Shard,
 ) -> Vec<Origin> {
@@ -109,8 +109,11 @@ pub fn sampled(
             space: space.id().to_string(),
             seed,
             index,
-            precision,
-            batch,
+            form: SampleForm {
+                precision,
+                batch,
+                weights,
+            },
         })
     };
     positions.into_iter().filter_map(origin).collect()

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::litert_qemu::LitertLabel;
 use super::target::Target;
 use super::vela::VelaLabel;
+use crate::spaces::Weights;
 use crate::writer::Precision;
 
 /// One line of a label file. A label belongs to the last [`Run`] above it.
@@ -112,19 +113,42 @@ pub enum Origin {
         seed: u64,
         /// Number of the network under this seed.
         index: u64,
-        /// Type of its weights and activations.
-        #[serde(default, skip_serializing_if = "Precision::is_int8")]
-        precision: Precision,
-        /// Batch size.
-        #[serde(default = "batch_of_one", skip_serializing_if = "is_one")]
-        batch: u32,
+        /// What it is written as.
+        #[serde(flatten)]
+        form: SampleForm,
     },
     /// A file of its own.
     File(PathBuf),
 }
 
+/// What a sampled network is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SampleForm {
+    /// Type of its weights and activations.
+    #[serde(default, skip_serializing_if = "Precision::is_int8")]
+    pub precision: Precision,
+    /// Batch size.
+    #[serde(default = "batch_of_one", skip_serializing_if = "is_one")]
+    pub batch: u32,
+    /// What its weights are like.
+    #[serde(default, skip_serializing_if = "Weights::are_drawn")]
+    pub weights: Weights,
+}
+
+impl Default for SampleForm {
+    fn default() -> Self {
+        Self {
+            precision: Precision::Int8,
+            batch: 1,
+            weights: Weights::Drawn,
+        }
+    }
+}
+
 /// Precedes the batch size in a graph's id.
 const BATCH: &str = "batch";
+/// Part of the id of a graph with initial weights.
+const INITIAL: &str = "initial";
 
 fn batch_of_one() -> u32 {
     1
@@ -134,32 +158,46 @@ fn is_one(batch: &u32) -> bool {
     *batch == 1
 }
 
-/// Precision and batch size of the sample with this id.
-pub fn precision_and_batch(graph_id: &str) -> (Precision, u32) {
-    let parts = || graph_id.split('/').skip(3);
-    let precision = parts().find_map(|part| part.parse().ok());
-    let batch = parts().find_map(|part| part.strip_prefix(BATCH)?.parse().ok());
-    (precision.unwrap_or_default(), batch.unwrap_or(1))
+impl SampleForm {
+    /// That of the sample with this id.
+    pub fn of_id(graph_id: &str) -> Self {
+        let parts = || graph_id.split('/').skip(3);
+        let precision = parts().find_map(|part| part.parse().ok());
+        let batch = parts().find_map(|part| part.strip_prefix(BATCH)?.parse().ok());
+        let is_initial = parts().any(|part| part == INITIAL);
+        Self {
+            precision: precision.unwrap_or_default(),
+            batch: batch.unwrap_or(1),
+            weights: if is_initial {
+                Weights::Initial
+            } else {
+                Weights::Drawn
+            },
+        }
+    }
 }
 
 impl Origin {
     /// Name of the graph in every table: `cnn-kws/1/17` for a sample (`cnn-kws/1/17/float32` where it
-    /// is not int8, `cnn-kws/1/17/batch4` for several inputs at a time), `file/NAME` for a file.
+    /// is not int8, `cnn-kws/1/17/batch4` for several inputs at a time, `cnn-kws/1/17/initial` for weights before any
+    /// training), `file/NAME` for a file.
     pub fn graph_id(&self) -> String {
         match self {
             Self::Sampled {
                 space,
                 seed,
                 index,
-                precision,
-                batch,
+                form,
             } => {
                 let mut id = format!("{space}/{seed}/{index}");
-                if !precision.is_int8() {
-                    id += &format!("/{precision}");
+                if !form.precision.is_int8() {
+                    id += &format!("/{}", form.precision);
                 }
-                if *batch != 1 {
-                    id += &format!("/{BATCH}{batch}");
+                if form.batch != 1 {
+                    id += &format!("/{BATCH}{}", form.batch);
+                }
+                if !form.weights.are_drawn() {
+                    id += &format!("/{INITIAL}");
                 }
                 id
             }
@@ -172,13 +210,13 @@ impl Origin {
 
     /// Whether the precision is int8; false for a file, whose precision is unknown.
     pub fn is_int8(&self) -> bool {
-        matches!(self, Self::Sampled { precision, .. } if precision.is_int8())
+        matches!(self, Self::Sampled { form, .. } if form.precision.is_int8())
     }
 
     /// The name of the precision; `file` for a file.
     pub fn precision_in_words(&self) -> String {
         match self {
-            Self::Sampled { precision, .. } => precision.to_string(),
+            Self::Sampled { form, .. } => form.precision.to_string(),
             Self::File(_) => "file".to_owned(),
         }
     }
@@ -186,7 +224,7 @@ impl Origin {
     /// The batch size; 1 for a file, whose batch size is unknown.
     pub fn batch(&self) -> u32 {
         match self {
-            Self::Sampled { batch, .. } => *batch,
+            Self::Sampled { form, .. } => form.batch,
             Self::File(_) => 1,
         }
     }

@@ -39,8 +39,11 @@ use std::str::FromStr;
 
 pub use choices::Choices;
 
+use serde::{Deserialize, Serialize};
+
 use crate::writer::{
-    NetworkBuilder, Precision, SplitMix64, WeightDistribution, WriterNetwork, to_tflite,
+    LayerDistribution, NetworkBuilder, Precision, SplitMix64, WeightDistribution, WriterNetwork,
+    to_tflite,
 };
 
 struct Family {
@@ -168,6 +171,8 @@ pub struct SpaceSample {
     pub precision: Precision,
     /// Batch size.
     pub batch: u32,
+    /// What its weights are like.
+    pub weights: Weights,
     /// Distribution that weights are drawn from.
     pub weight_distribution: WeightDistribution,
     /// Quantised to int8, independent of the precision.
@@ -175,11 +180,50 @@ pub struct SpaceSample {
     values_seed: u64,
 }
 
+/// What the weights of samples are like.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    clap::ValueEnum,
+    Serialize,
+    Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Weights {
+    /// Of a distribution that is drawn for each network: uniform, bell-shaped, sparse or clustered.
+    #[default]
+    Drawn,
+    /// Uniform, as Keras draws weights before any training and as PerfSAGE's networks have them.
+    Initial,
+}
+
+impl Weights {
+    /// Whether each network has a distribution of its own.
+    pub fn are_drawn(&self) -> bool {
+        *self == Self::Drawn
+    }
+}
+
 /// The network number `index` of `space` under `seed`, in int8: a pure function of its arguments.
 pub fn sample(space: Space, seed: u64, index: u64) -> SpaceSample {
+    sample_with(space, seed, index, Weights::Drawn)
+}
+
+/// The same with weights like these, which are part of its name unless they are drawn.
+pub fn sample_with(space: Space, seed: u64, index: u64, weights: Weights) -> SpaceSample {
     let mut choices = Choices::new(space.key(), seed, index);
     let mut values = SplitMix64::new(choices.seed());
-    let weight_distribution = WeightDistribution::draw(&mut values);
+    let drawn = WeightDistribution::draw(&mut values);
+    let weight_distribution = match weights {
+        Weights::Drawn => drawn,
+        Weights::Initial => WeightDistribution::SameInEveryLayer(LayerDistribution::Uniform),
+    };
     let values_seed = values.next_u64();
     let name = format!("{}-s{seed}-i{index}", space.id());
     let builder = NetworkBuilder::new(&name, weight_distribution.clone(), values_seed);
@@ -190,10 +234,12 @@ pub fn sample(space: Space, seed: u64, index: u64) -> SpaceSample {
         index,
         precision: Precision::Int8,
         batch: 1,
+        weights,
         weight_distribution,
         network,
         values_seed,
     }
+    .with_name()
 }
 
 impl SpaceSample {
@@ -221,6 +267,9 @@ impl SpaceSample {
         }
         if self.batch != 1 {
             *name += &format!("-batch{}", self.batch);
+        }
+        if !self.weights.are_drawn() {
+            *name += "-initial";
         }
         self
     }

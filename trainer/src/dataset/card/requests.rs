@@ -7,12 +7,18 @@ use arrow_array::types::UInt64Type;
 use clap::ValueEnum;
 
 use crate::dataset::read::Tables;
-use crate::labels::record::precision_and_batch;
+use crate::labels::record::SampleForm;
 use crate::labels::target::ToolChoice;
+use crate::spaces::Weights;
 use crate::writer::Precision;
 
-/// Arguments of one command: a tool, a seed, the precision and the targets if they are not all.
-type Request<'t> = (ToolChoice, u64, Precision, Option<BTreeSet<&'t str>>);
+/// Arguments of one command: a tool, a seed, precision and weights, and the targets if they are not all.
+type Request<'t> = (
+    ToolChoice,
+    u64,
+    (Precision, Weights),
+    Option<BTreeSet<&'t str>>,
+);
 
 /// The samples of a request that are in the tables.
 #[derive(Default)]
@@ -65,25 +71,29 @@ fn requests(tables: &Tables) -> Result<BTreeMap<Request<'_>, Samples<'_>>> {
         let Some((seed, index)) = seeds[row].zip(indices[row]) else {
             continue;
         };
-        let (precision, batch) = precision_and_batch(graph_id);
-        let key = (tool, seed, precision, spaces[row]);
+        let SampleForm {
+            precision,
+            batch,
+            weights,
+        } = SampleForm::of_id(graph_id);
+        let key = (tool, seed, (precision, weights), spaces[row]);
         let of_space = of_spaces.entry(key).or_default();
         of_space.targets.insert(target);
         of_space.batches.insert(batch);
         of_space.n = of_space.n.max(index + 1);
     }
     let mut requests: BTreeMap<Request, Samples> = BTreeMap::new();
-    for ((tool, seed, precision, space), of_space) in of_spaces {
+    for ((tool, seed, written, space), of_space) in of_spaces {
         let n_targets = tools.values().filter(|other| **other == tool).count();
         let some = Some(of_space.targets).filter(|some| some.len() < n_targets);
-        let request = requests.entry((tool, seed, precision, some)).or_default();
+        let request = requests.entry((tool, seed, written, some)).or_default();
         request.batches.extend(of_space.batches);
         request.n_by_space.insert(space, of_space.n);
     }
     Ok(requests)
 }
 
-fn command((tool, seed, precision, targets): Request, samples: &Samples) -> String {
+fn command((tool, seed, (precision, weights), targets): Request, samples: &Samples) -> String {
     let mut text = String::from("litecast-trainer label --out labels");
     if let Some(name) = tool.to_possible_value() {
         text += &format!(" --tool {}", name.get_name());
@@ -94,6 +104,9 @@ fn command((tool, seed, precision, targets): Request, samples: &Samples) -> Stri
     text += &format!(" --seed {seed}");
     if precision != Precision::default() {
         text += &format!(" --precision {precision}");
+    }
+    if !weights.are_drawn() {
+        text += " --weights initial";
     }
     if samples.batches.iter().any(|batch| *batch != 1) {
         text += &format!(" --batches {}", joined(samples.batches.iter()));

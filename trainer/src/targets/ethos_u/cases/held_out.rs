@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::{Case, Kind, Label, METRICS, Origin, Values, graph_cases};
 use crate::dataset::{self, Dataset, LabelledGraph};
 use crate::labels::bytes_of;
-use crate::labels::record::{self, precision_and_batch};
+use crate::labels::record::{self, SampleForm};
 use crate::spaces::has_networks;
 use crate::split::{Side, Split};
 
@@ -99,13 +99,11 @@ fn labels_of(
 /// The origin of an int8 sample with batch size 1; `None` for other graphs.
 fn origin(graph_id: &str) -> Option<record::Origin> {
     let mut parts = graph_id.split('/');
-    let (precision, batch) = precision_and_batch(graph_id);
     let origin = record::Origin::Sampled {
         space: parts.next()?.into(),
         seed: parts.next()?.parse().ok()?,
         index: parts.next()?.parse().ok()?,
-        precision,
-        batch,
+        form: SampleForm::of_id(graph_id),
     };
     (origin.is_int8() && origin.batch() == 1).then_some(origin)
 }
