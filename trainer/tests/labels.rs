@@ -490,13 +490,13 @@ fn weights_before_training_are_part_of_an_id() {
         weights: Weights::Initial,
         ..SampleForm::default()
     };
-    let of = |form| Origin::Sampled {
+    let sample = |form| Origin::Sampled {
         space: "cnn-kws".into(),
         seed: 1,
         index: 0,
         form,
     };
-    let [drawn, initial] = [of(SampleForm::default()), of(form)];
+    let [drawn, initial] = [sample(SampleForm::default()), sample(form)];
     assert_eq!(drawn.graph_id(), "cnn-kws/1/0");
     assert_eq!(initial.graph_id(), "cnn-kws/1/0/initial");
     assert_eq!(SampleForm::of_id(&initial.graph_id()), form);

@@ -225,8 +225,8 @@ pub fn sample_with(space: Space, seed: u64, index: u64, weights: Weights) -> Spa
         Weights::Initial => WeightDistribution::SameInEveryLayer(LayerDistribution::Uniform),
     };
     let values_seed = values.next_u64();
-    let name = format!("{}-s{seed}-i{index}", space.id());
-    let builder = NetworkBuilder::new(&name, weight_distribution.clone(), values_seed);
+    // The sample is named when all that its name says is known.
+    let builder = NetworkBuilder::new("", weight_distribution.clone(), values_seed);
     let network = space.network(&mut choices, builder);
     SpaceSample {
         space,
