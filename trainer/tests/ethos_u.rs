@@ -12,9 +12,10 @@ use litecast::targets::ethos_u::accelerator::{ACCELERATORS, Accelerator};
 use litecast::targets::ethos_u::configuration::{Configuration, Product};
 use litecast::targets::ethos_u::plan::plan;
 use litecast_trainer::labels::bytes_of;
-use litecast_trainer::labels::record::{Label, Origin, Outcome, SampleForm};
+use litecast_trainer::labels::record::{Label, Origin, Outcome};
 use litecast_trainer::labels::vela::{Vela, default_targets};
 use litecast_trainer::labels::worker::Worker;
+use litecast_trainer::spaces::SampleForm;
 use litecast_trainer::writer::{
     LayerDistribution, NetworkBuilder, Precision, WeightDistribution, Window, to_tflite,
 };

@@ -5,7 +5,8 @@ use std::fs;
 use litecast_trainer::dataset::{self, BuildArgs, DatasetCommand};
 use litecast_trainer::labels::bytes_of;
 use litecast_trainer::labels::import::{ImportArgs, run};
-use litecast_trainer::labels::record::{Origin, SampleForm};
+use litecast_trainer::labels::record::Origin;
+use litecast_trainer::spaces::SampleForm;
 
 /// A measured file keeps its value through the tables, beside where it was measured.
 #[test]

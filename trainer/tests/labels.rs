@@ -11,13 +11,13 @@ use litecast::graph::analysis::analyze;
 use litecast::learned::features::{COLUMNS, N_COLUMNS};
 use litecast::targets::ethos_u;
 use litecast_trainer::labels::plan::{Shard, SpaceCount, sampled};
-use litecast_trainer::labels::record::{Label, Origin, Outcome, Record, SampleForm};
+use litecast_trainer::labels::record::{Label, Origin, Outcome, Record, form_of_id};
 use litecast_trainer::labels::store::{LabelFile, Labels};
 use litecast_trainer::labels::target::{Configuration, Target, VelaOptions};
 use litecast_trainer::labels::vela::{Vela, VelaLabel, default_targets};
 use litecast_trainer::labels::worker::Worker;
 use litecast_trainer::labels::{LabelArgs, ToolChoice, bytes_of, run, weight_distribution};
-use litecast_trainer::spaces::{Space, Weights};
+use litecast_trainer::spaces::{SampleForm, Space, Weights};
 use litecast_trainer::writer::Precision;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -499,7 +499,7 @@ fn weights_before_training_are_part_of_an_id() {
     let [drawn, initial] = [sample(SampleForm::default()), sample(form)];
     assert_eq!(drawn.graph_id(), "cnn-kws/1/0");
     assert_eq!(initial.graph_id(), "cnn-kws/1/0/initial");
-    assert_eq!(SampleForm::of_id(&initial.graph_id()), form);
+    assert_eq!(form_of_id(&initial.graph_id()), form);
     let line = r#"{"sampled":{"space":"cnn-kws","seed":1,"index":0}}"#;
     assert_eq!(serde_json::to_string(&drawn).unwrap(), line);
     for origin in [&drawn, &initial] {

@@ -8,7 +8,7 @@ use std::process::Command;
 use litecast::formats::tflite::{Operator, Subgraph, parse};
 use litecast::graph::shapes::batch_size::set_batch;
 use litecast_trainer::spaces::table2::paper;
-use litecast_trainer::spaces::{Space, SpaceSample, sample};
+use litecast_trainer::spaces::{SampleForm, Space, SpaceSample, sample, sample_in};
 use litecast_trainer::writer::{Content, OperatorKind, Precision, Tensor};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -17,6 +17,16 @@ const TRAINER: &str = env!("CARGO_MANIFEST_DIR");
 
 fn samples(count: u64) -> impl Iterator<Item = SpaceSample> {
     Space::all().flat_map(move |space| (0..count).map(move |index| sample(space, 1, index)))
+}
+
+/// The same network of its space in another form, where it has one.
+fn written_as(precision: Precision, batch: u32, sample: &SpaceSample) -> Option<SpaceSample> {
+    let form = SampleForm {
+        precision,
+        batch,
+        ..SampleForm::default()
+    };
+    sample_in(form, sample.space, sample.seed, sample.index)
 }
 
 fn golden_line(sample: &SpaceSample) -> String {
@@ -380,7 +390,7 @@ fn precisions_agree() {
         .collect();
     let n_pairs = samples.len();
     let pairs = samples.into_iter().flat_map(|sample| {
-        let float32 = sample.clone().in_precision(Precision::Float32);
+        let float32 = written_as(Precision::Float32, 1, &sample).expect("a batch of one");
         [sample, float32]
     });
     let results = checked(&python, "compare_precisions.py", pairs);
@@ -398,7 +408,7 @@ fn the_engine_batches_as_the_writer_does() {
     const BATCH: u32 = 3;
     let mut n_tensors = 0;
     for sample in samples(3) {
-        let Some(batched) = sample.clone().in_batches_of(BATCH) else {
+        let Some(batched) = written_as(Precision::Int8, BATCH, &sample) else {
             continue;
         };
         let name = sample.network.name.clone();
@@ -427,8 +437,11 @@ fn the_engine_batches_as_the_writer_does() {
 fn batches_compute_each_input_by_itself() {
     const BATCH: u32 = 3;
     let batched: Vec<_> = samples(1)
-        .filter_map(|sample| Some([sample.clone(), sample.in_batches_of(BATCH)?]))
-        .map(|pair| pair.map(|sample| sample.in_precision(Precision::Float32)))
+        .filter_map(|sample| {
+            let batches = [1, BATCH].map(|n| written_as(Precision::Float32, n, &sample));
+            let [one, several] = batches;
+            Some([one?, several?])
+        })
         .collect();
     let spaces: Vec<_> = batched.iter().map(|[one, _]| one.space.id()).collect();
     println!("{} spaces: {}", spaces.len(), spaces.join(", "));

@@ -10,7 +10,7 @@ use super::labels::{GraphLabels, OPERATOR_METRICS, TargetLabels};
 use super::provenance::Provenance;
 use super::read::{Table, Tables};
 use super::tables::operator_column;
-use crate::labels::record::{Origin, SampleForm};
+use crate::labels::record::{Origin, form_of_id};
 
 /// The labels of the dataset in `folder`, independent of its features.
 pub fn read_labels(folder: &Path) -> Result<(Vec<GraphLabels>, Provenance)> {
@@ -79,7 +79,7 @@ fn origin(
             space: space.into(),
             seed,
             index,
-            form: SampleForm::of_id(graph_id),
+            form: form_of_id(graph_id),
         }),
         (None, None, Some(path)) => Some(Origin::File(PathBuf::from(path))),
         _ => None,

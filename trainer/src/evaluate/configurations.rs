@@ -14,14 +14,14 @@ use litecast::targets::ethos_u::configuration::Configuration;
 use litecast::targets::ethos_u::totals::Totals;
 
 use crate::labels::plan::{self, Shard};
-use crate::labels::record::{Label, Labelled, Origin, Outcome, Record, Run, SampleForm};
+use crate::labels::record::{Label, Labelled, Origin, Outcome, Record, Run};
 use crate::labels::store::{LabelFile, Labels};
 use crate::labels::target::Target;
 use crate::labels::vela::{Vela, VelaLabel};
 use crate::labels::worker::Worker;
 use crate::labels::{bytes_of, sha256_hex};
 use crate::markdown::{Head, table};
-use crate::spaces::{Space, has_networks};
+use crate::spaces::{SampleForm, Space, has_networks};
 use crate::targets::ethos_u::sets::Set;
 use crate::targets::ethos_u::setup::Setup;
 

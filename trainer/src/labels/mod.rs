@@ -24,7 +24,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use self::litert_qemu::{DEFAULT_EMULATOR, LitertQemu};
@@ -37,7 +37,7 @@ pub use self::target::ToolChoice;
 use self::tool::LabellingTool;
 use self::vela::Vela;
 use self::worker::{Answer, Worker};
-use crate::spaces::{self, Weights};
+use crate::spaces::{SpaceSample, Weights, sample_in};
 use crate::writer::Precision;
 
 /// Labels sampled networks or given files.
@@ -112,17 +112,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 /// The bytes of a graph: sampled again, or read from its file.
 pub fn bytes_of(origin: &Origin) -> Result<Vec<u8>> {
     match origin {
-        Origin::Sampled {
-            space,
-            seed,
-            index,
-            form,
-        } => {
-            let sample = spaces::sample_with(parse_space(space)?, *seed, *index, form.weights);
-            let sample = sample.in_batches_of(form.batch);
-            let sample = sample.with_context(|| format!("{}: no batches", origin.graph_id()))?;
-            Ok(sample.in_precision(form.precision).to_tflite())
-        }
+        Origin::Sampled { .. } => Ok(sample_again(origin)?.to_tflite()),
         Origin::File(path) => {
             fs::read(path).with_context(|| format!("could not read {}", path.display()))
         }
@@ -132,17 +122,23 @@ pub fn bytes_of(origin: &Origin) -> Result<Vec<u8>> {
 /// The distribution of a sampled graph's weights, for example `gaussian(sigma=12.5)`; empty for a file.
 pub fn weight_distribution(origin: &Origin) -> Result<String> {
     match origin {
-        Origin::Sampled {
-            space,
-            seed,
-            index,
-            form,
-        } => {
-            let sample = spaces::sample_with(parse_space(space)?, *seed, *index, form.weights);
-            Ok(sample.weight_distribution.to_string())
-        }
+        Origin::Sampled { .. } => Ok(sample_again(origin)?.weight_distribution.to_string()),
         Origin::File(_) => Ok(String::new()),
     }
+}
+
+fn sample_again(origin: &Origin) -> Result<SpaceSample> {
+    let Origin::Sampled {
+        space,
+        seed,
+        index,
+        form,
+    } = origin
+    else {
+        bail!("{} is a file", origin.graph_id());
+    };
+    let sample = sample_in(*form, parse_space(space)?, *seed, *index);
+    sample.with_context(|| format!("{}: no batches", origin.graph_id()))
 }
 
 /// Makes all requested labels that do not exist yet.

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, ensure};
 
-use super::record::{Origin, SampleForm};
-use crate::spaces::{Space, Weights, sample};
+use super::record::Origin;
+use crate::spaces::{SampleForm, Space, Weights, sample_in};
 use crate::writer::Precision;
 
 /// A number of samples of one design space: the indices `0..n`.
@@ -102,18 +102,19 @@ pub fn sampled(
     let origin = |(_, order, index): (f64, usize, u64)| {
         let space = counts[order].space;
         let batch = batches[index as usize % batches.len()];
+        let form = SampleForm {
+            precision,
+            batch,
+            weights,
+        };
         if batch != 1 {
-            sample(space, seed, index).in_batches_of(batch)?;
+            sample_in(form, space, seed, index)?;
         }
         Some(Origin::Sampled {
             space: space.id().to_string(),
             seed,
             index,
-            form: SampleForm {
-                precision,
-                batch,
-                weights,
-            },
+            form,
         })
     };
     positions.into_iter().filter_map(origin).collect()

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::litert_qemu::LitertLabel;
 use super::target::Target;
 use super::vela::VelaLabel;
-use crate::spaces::Weights;
-use crate::writer::Precision;
+use crate::spaces::SampleForm;
 
 /// One line of a label file. A label belongs to the last [`Run`] above it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,66 +120,14 @@ pub enum Origin {
     File(PathBuf),
 }
 
-/// What a sampled network is written as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct SampleForm {
-    /// Type of its weights and activations.
-    #[serde(default, skip_serializing_if = "Precision::is_int8")]
-    pub precision: Precision,
-    /// Batch size.
-    #[serde(default = "batch_of_one", skip_serializing_if = "is_one")]
-    pub batch: u32,
-    /// What its weights are like.
-    #[serde(default, skip_serializing_if = "Weights::are_drawn")]
-    pub weights: Weights,
-}
-
-impl Default for SampleForm {
-    fn default() -> Self {
-        Self {
-            precision: Precision::Int8,
-            batch: 1,
-            weights: Weights::Drawn,
-        }
-    }
-}
-
-/// Precedes the batch size in a graph's id.
-const BATCH: &str = "batch";
-/// Part of the id of a graph with initial weights.
-const INITIAL: &str = "initial";
-
-fn batch_of_one() -> u32 {
-    1
-}
-
-fn is_one(batch: &u32) -> bool {
-    *batch == 1
-}
-
-impl SampleForm {
-    /// That of the sample with this id.
-    pub fn of_id(graph_id: &str) -> Self {
-        let parts = || graph_id.split('/').skip(3);
-        let precision = parts().find_map(|part| part.parse().ok());
-        let batch = parts().find_map(|part| part.strip_prefix(BATCH)?.parse().ok());
-        let is_initial = parts().any(|part| part == INITIAL);
-        Self {
-            precision: precision.unwrap_or_default(),
-            batch: batch.unwrap_or(1),
-            weights: if is_initial {
-                Weights::Initial
-            } else {
-                Weights::Drawn
-            },
-        }
-    }
+/// The form of the sample with this id.
+pub fn form_of_id(graph_id: &str) -> SampleForm {
+    SampleForm::of_name_parts(graph_id.split('/').skip(3))
 }
 
 impl Origin {
-    /// Name of the graph in every table: `cnn-kws/1/17` for a sample (`cnn-kws/1/17/float32` where it
-    /// is not int8, `cnn-kws/1/17/batch4` for several inputs at a time, `cnn-kws/1/17/initial` for weights before any
-    /// training), `file/NAME` for a file.
+    /// Name of the graph in every table: `cnn-kws/1/17` for a sample, followed by what its form adds
+    /// (`cnn-kws/1/17/float32`), `file/NAME` for a file.
     pub fn graph_id(&self) -> String {
         match self {
             Self::Sampled {
@@ -189,17 +136,9 @@ impl Origin {
                 index,
                 form,
             } => {
-                let mut id = format!("{space}/{seed}/{index}");
-                if !form.precision.is_int8() {
-                    id += &format!("/{}", form.precision);
-                }
-                if form.batch != 1 {
-                    id += &format!("/{BATCH}{}", form.batch);
-                }
-                if !form.weights.are_drawn() {
-                    id += &format!("/{INITIAL}");
-                }
-                id
+                let sample = format!("{space}/{seed}/{index}");
+                let parts = form.name_parts();
+                parts.fold(sample, |id, part| id + "/" + &part)
             }
             Self::File(path) => {
                 let name = path.file_name().unwrap_or(path.as_os_str());

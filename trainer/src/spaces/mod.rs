@@ -14,6 +14,7 @@ mod deeplab;
 mod densenet;
 mod detector;
 mod efficientnet_lite;
+mod form;
 mod inception;
 mod layers;
 mod mixer;
@@ -38,12 +39,10 @@ mod vit_cifar100;
 use std::str::FromStr;
 
 pub use choices::Choices;
-
-use serde::{Deserialize, Serialize};
+pub use form::{SampleForm, Weights};
 
 use crate::writer::{
-    LayerDistribution, NetworkBuilder, Precision, SplitMix64, WeightDistribution, WriterNetwork,
-    to_tflite,
+    LayerDistribution, NetworkBuilder, SplitMix64, WeightDistribution, WriterNetwork, to_tflite,
 };
 
 struct Family {
@@ -167,12 +166,8 @@ pub struct SpaceSample {
     pub seed: u64,
     /// Number of the network under this seed.
     pub index: u64,
-    /// Type of its weights and activations.
-    pub precision: Precision,
-    /// Batch size.
-    pub batch: u32,
-    /// What its weights are like.
-    pub weights: Weights,
+    /// What it is written as.
+    pub form: SampleForm,
     /// Distribution that weights are drawn from.
     pub weight_distribution: WeightDistribution,
     /// Quantised to int8, independent of the precision.
@@ -180,103 +175,47 @@ pub struct SpaceSample {
     values_seed: u64,
 }
 
-/// What the weights of samples are like.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    clap::ValueEnum,
-    Serialize,
-    Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Weights {
-    /// Of a distribution that is drawn for each network: uniform, bell-shaped, sparse or clustered.
-    #[default]
-    Drawn,
-    /// Uniform, as Keras draws weights before any training and as PerfSAGE's networks have them.
-    Initial,
-}
-
-impl Weights {
-    /// Whether each network has a distribution of its own.
-    pub fn are_drawn(&self) -> bool {
-        *self == Self::Drawn
-    }
-}
-
 /// The network number `index` of `space` under `seed`, in int8: a pure function of its arguments.
 pub fn sample(space: Space, seed: u64, index: u64) -> SpaceSample {
-    sample_with(space, seed, index, Weights::Drawn)
+    let sample = sample_in(SampleForm::default(), space, seed, index);
+    sample.expect("one input at a time needs no batch dimension")
 }
 
-/// The same with weights like these, which are part of its name unless they are drawn.
-pub fn sample_with(space: Space, seed: u64, index: u64, weights: Weights) -> SpaceSample {
+/// The same network in `form`, which is part of its name; `None` if it has no batch dimension and needs one. See
+/// [`WriterNetwork::in_batches_of`].
+pub fn sample_in(form: SampleForm, space: Space, seed: u64, index: u64) -> Option<SpaceSample> {
     let mut choices = Choices::new(space.key(), seed, index);
     let mut values = SplitMix64::new(choices.seed());
     let drawn = WeightDistribution::draw(&mut values);
-    let weight_distribution = match weights {
+    let weight_distribution = match form.weights {
         Weights::Drawn => drawn,
         Weights::Initial => WeightDistribution::SameInEveryLayer(LayerDistribution::Uniform),
     };
     let values_seed = values.next_u64();
-    // The sample is named when all that its name says is known.
-    let builder = NetworkBuilder::new("", weight_distribution.clone(), values_seed);
-    let network = space.network(&mut choices, builder);
-    SpaceSample {
+    let name = format!("{}-s{seed}-i{index}", space.id());
+    let name = form
+        .name_parts()
+        .fold(name, |name, part| name + "-" + &part);
+    let builder = NetworkBuilder::new(&name, weight_distribution.clone(), values_seed);
+    let mut network = space.network(&mut choices, builder);
+    if form.batch != 1 {
+        network = network.in_batches_of(form.batch.try_into().ok()?)?;
+    }
+    Some(SpaceSample {
         space,
         seed,
         index,
-        precision: Precision::Int8,
-        batch: 1,
-        weights,
+        form,
         weight_distribution,
         network,
         values_seed,
-    }
-    .with_name()
+    })
 }
 
 impl SpaceSample {
-    /// The same network in `precision`, which is part of its name unless it is int8.
-    pub fn in_precision(mut self, precision: Precision) -> Self {
-        self.precision = precision;
-        self.with_name()
-    }
-
-    /// The same network with batch size `batch`, which is part of its name unless it is 1; `None` if the network has no
-    /// batch dimension. See [`WriterNetwork::in_batches_of`].
-    pub fn in_batches_of(mut self, batch: u32) -> Option<Self> {
-        if batch != 1 {
-            self.network = self.network.in_batches_of(batch.try_into().ok()?)?;
-        }
-        self.batch = batch;
-        Some(self.with_name())
-    }
-
-    fn with_name(mut self) -> Self {
-        let name = &mut self.network.name;
-        *name = format!("{}-s{}-i{}", self.space.id(), self.seed, self.index);
-        if !self.precision.is_int8() {
-            *name += &format!("-{}", self.precision);
-        }
-        if self.batch != 1 {
-            *name += &format!("-batch{}", self.batch);
-        }
-        if !self.weights.are_drawn() {
-            *name += "-initial";
-        }
-        self
-    }
-
     /// The bytes of the sample's `.tflite` file.
     pub fn to_tflite(&self) -> Vec<u8> {
-        to_tflite(&self.network, self.values_seed, self.precision)
+        to_tflite(&self.network, self.values_seed, self.form.precision)
     }
 
     /// Equal for samples that differ only in weight values or precision, so that a split by graph keeps them on one

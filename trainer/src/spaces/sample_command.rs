@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use super::nas_bench_201::{self, Cell, Task, TwinPools};
-use super::{Space, SpaceSample, sample};
+use super::{SampleForm, Space, SpaceSample, sample_in};
 use crate::writer::{
     LayerDistribution, NetworkBuilder, Precision, WeightDistribution, WriterNetwork, to_tflite,
 };
@@ -108,9 +108,13 @@ fn write_samples(spaces: &[Space], args: &SampleArgs) -> Result<()> {
     let started = Instant::now();
     let (mut n_networks, mut n_bytes) = (0, 0);
     let mut operators = BTreeMap::new();
+    let form = SampleForm {
+        precision: args.precision,
+        ..SampleForm::default()
+    };
     for &space in spaces {
         for index in args.start..args.start.saturating_add(args.count) {
-            let sample = sample(space, args.seed, index).in_precision(args.precision);
+            let sample = sample_in(form, space, args.seed, index).expect("a batch of one");
             let bytes = sample.to_tflite();
             keep(&sample.network, &bytes, args.out.as_deref())?;
             println!("{}", line(&sample, bytes.len()));

@@ -7,9 +7,9 @@ use arrow_array::types::UInt64Type;
 use clap::ValueEnum;
 
 use crate::dataset::read::Tables;
-use crate::labels::record::SampleForm;
+use crate::labels::record::form_of_id;
 use crate::labels::target::ToolChoice;
-use crate::spaces::Weights;
+use crate::spaces::{SampleForm, Weights};
 use crate::writer::Precision;
 
 /// Arguments of one command: a tool, a seed, precision and weights, and the targets if they are not all.
@@ -75,7 +75,7 @@ fn requests(tables: &Tables) -> Result<BTreeMap<Request<'_>, Samples<'_>>> {
             precision,
             batch,
             weights,
-        } = SampleForm::of_id(graph_id);
+        } = form_of_id(graph_id);
         let key = (tool, seed, (precision, weights), spaces[row]);
         let of_space = of_spaces.entry(key).or_default();
         of_space.targets.insert(target);

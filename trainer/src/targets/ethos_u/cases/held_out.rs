@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::{Case, Kind, Label, METRICS, Origin, Values, graph_cases};
 use crate::dataset::{self, Dataset, LabelledGraph};
 use crate::labels::bytes_of;
-use crate::labels::record::{self, SampleForm};
+use crate::labels::record;
 use crate::spaces::has_networks;
 use crate::split::{Side, Split};
 
@@ -103,7 +103,7 @@ fn origin(graph_id: &str) -> Option<record::Origin> {
         space: parts.next()?.into(),
         seed: parts.next()?.parse().ok()?,
         index: parts.next()?.parse().ok()?,
-        form: SampleForm::of_id(graph_id),
+        form: record::form_of_id(graph_id),
     };
     (origin.is_int8() && origin.batch() == 1).then_some(origin)
 }
