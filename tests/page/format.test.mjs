@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { importSource } from "./sources.mjs";
 
 const format = await importSource("format.ts");
+const { roundTicks } = await importSource("ticks.ts");
 const plain = (quantity) => format.text(quantity).replaceAll("\u202f", " ");
 
 test("quantities have three digits and the unit that reads best, as in the command", async () => {
@@ -34,4 +35,17 @@ test("shapes name what is not known", () => {
 test("percentages keep two digits, as in the command", async () => {
   const cases = JSON.parse(await readFile(new URL("../../src/command/percentages.json", import.meta.url), "utf8"));
   for (const [value, expected] of cases) assert.equal(format.percent(value).replaceAll("\u202f", " "), expected, `${value}`);
+});
+
+test("ticks are round, inside the axis and at most one more than steps", () => {
+  const cases = [
+    [[0, 75437, 4], [0, 20000, 40000, 60000]],
+    [[0, 4.1, 4], [0, 2, 4]],
+    [[3.2, 4.9, 4], [3.5, 4, 4.5]],
+    [[-7, 12, 4], [-5, 0, 5, 10]],
+    [[0, 300 * 1024, 4, 1024], [0, 100 * 1024, 200 * 1024, 300 * 1024]],
+    [[5, 5, 4], [5]],
+    [[0, 0, 4], [0]],
+  ];
+  for (const [axis, expected] of cases) assert.deepEqual(roundTicks(...axis).map((tick) => Math.round(1e6 * tick) / 1e6), expected, `${axis}`);
 });

@@ -2,6 +2,7 @@
 import * as format from "../format.ts";
 import type { Theme } from "../graph/theme.ts";
 import type { Evidence } from "../report.ts";
+import { roundTicks } from "../ticks.ts";
 import { evidenceMark } from "../words.ts";
 import { type Ink, LETTER_PX } from "./ink.ts";
 import { type Bar, type Schedule, timeText, trafficRates } from "./schedule.ts";
@@ -111,13 +112,10 @@ const LAST_TICK_PX = 56;
 
 function paintAxis(ink: Ink, scale: Scale, height: number, schedule: Schedule, theme: Theme): void {
   const length = scale.width / scale.per;
-  const rough = length / Math.max(1, Math.floor(scale.width / TICK_PX));
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
-  for (let tick = Math.ceil(scale.from / step); tick * step <= scale.from + length; tick++) {
-    const x = at(scale, tick * step);
+  for (const tick of roundTicks(scale.from, scale.from + length, Math.max(1, Math.floor(scale.width / TICK_PX)))) {
+    const x = at(scale, tick);
     ink.line(x, AXIS - 4, x, height - GAP, theme.grid);
-    if (x < scale.left + scale.width - LAST_TICK_PX) ink.text(timeText(schedule, tick * step, scale.from + length), x + 3, AXIS - 6, theme.muted, "start");
+    if (x < scale.left + scale.width - LAST_TICK_PX) ink.text(timeText(schedule, tick, scale.from + length), x + 3, AXIS - 6, theme.muted, "start");
   }
 }
 

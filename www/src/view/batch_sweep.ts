@@ -5,6 +5,7 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { BatchPoint, BatchSweep, Report, TargetInfo } from "../report.ts";
 import { label, node } from "../svg.ts";
+import { roundTicks } from "../ticks.ts";
 import type { MoreTargets } from "./target_groups.ts";
 import type { Opened } from "./what_if.ts";
 import { evidenceMark, markedEvidence, asSentence } from "../words.ts";
@@ -15,6 +16,8 @@ const LEFT = 64;
 const BOTTOM = 34;
 const TOP = 30;
 const SPACE = 18;
+/** Of the throughput's axis, at the most. */
+const N_STEPS = 4;
 
 /** Time and memory by batch size on a GPU. */
 export function batchSweepPanel(report: Report, { file, scenario }: Opened, estimator: Estimator, focus: Focus, more: MoreTargets, signal: AbortSignal): HTMLElement {
@@ -84,8 +87,7 @@ function drawing(sweep: BatchSweep): SVGElement {
   const at_x = (batch: number): number => LEFT + (Math.log2(batch) / Math.log2(last)) * (WIDTH - LEFT - SPACE);
   const at_y = (throughput: number): number => HEIGHT - BOTTOM - (throughput / y_end) * (HEIGHT - BOTTOM - TOP);
   const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "sweep-drawing", role: "img", "aria-label": "Throughput by batch; the table below has the same numbers" });
-  for (const part of [0, 0.5, 1]) {
-    const y = (part * y_end) / 1.05;
+  for (const y of roundTicks(0, y_end, N_STEPS)) {
     svg.append(node("line", { class: "axis", x1: LEFT, x2: WIDTH - SPACE, y1: at_y(y), y2: at_y(y) }), label(format.digits(y), LEFT - 8, at_y(y) + 4, "end"));
   }
   for (const { batch } of points) svg.append(label(String(batch), at_x(batch), HEIGHT - BOTTOM + 16, "middle"));

@@ -7,6 +7,7 @@ import { type Estimate, type Result, estimateOf, isEstimate } from "../report.ts
 import { type CustomColumn, columnValueOf } from "../custom_column.ts";
 import { type Range, type Standing, standingsOf } from "../pareto.ts";
 import { label, node } from "../svg.ts";
+import { roundTicks } from "../ticks.ts";
 import { isExact, metricName } from "../words.ts";
 import { type Place, placeNames, shortened } from "./label_places.ts";
 
@@ -137,9 +138,8 @@ function frontLine(points: readonly Point[], is_more_better: boolean): Point[] {
 function drawing(points: Point[], standings: ReadonlyMap<Point, Standing>, front: readonly Point[], quantity: Quantity, { width, height, letters }: typeof WIDE, open: (row: Estimated) => void): SVGElement {
   const textWidth = textWidths();
   const unit = points[0].y.unit;
-  const is_bytes = quantity.unit === "bytes";
-  const across = quantity.unit === "own" ? betweenOf(points.map(({ x }) => x)) : scaleOf(points.map(({ x }) => x), is_bytes ? 4 : 10);
-  const up = scaleOf(points.flatMap(({ y }) => [y.value, y.hi ?? y.value]), 10);
+  const across = quantity.unit === "own" ? betweenOf(points.map(({ x }) => x)) : scaleOf(points.map(({ x }) => x), quantity.unit === "bytes");
+  const up = scaleOf(points.flatMap(({ y }) => [y.value, y.hi ?? y.value]));
   const x_words = (value: number): string => (quantity.unit === "own" ? format.digits(value) : format.text(quantity.unit === "" ? format.count(value, "", across.unit(value)) : format.measure(value, quantity.unit, across.unit(value))));
   const y_words = (value: number): string => format.text(format.measure(value, unit, up.unit(value)));
   const left = 12 + Math.max(...up.ticks.map((value) => textWidth(y_words(value))));
@@ -204,23 +204,27 @@ interface Scale {
 /** Values that span more than this factor would lie on top of each other at the beginning of an even axis. */
 const MAX_EVEN_SPAN = 30;
 const MAX_TICKS = 5;
+/** Of an even axis, at the most. */
+const N_STEPS = 4;
 
 /** Even from the least to the most: of numbers whose 0 says nothing. */
 function betweenOf(values: readonly number[]): Scale {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const room = 0.08 * (most - least) || Math.abs(most) || 1;
   const [begin, end] = [least - room, most + room];
-  return { part: (value) => (value - begin) / (end - begin), ticks: least === most ? [least] : [least, (least + most) / 2, most], unit: () => most, is_powers: false };
+  return { part: (value) => (value - begin) / (end - begin), ticks: roundTicks(least, most, N_STEPS), unit: () => most, is_powers: false };
 }
 
-/** Even from 0, or by factors with ticks at powers of `base`. */
-function scaleOf(values: readonly number[], base: number): Scale {
+/** Even from 0, or by factors with ticks at powers. */
+function scaleOf(values: readonly number[], is_bytes = false): Scale {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   if (least <= 0 || most / least <= MAX_EVEN_SPAN) {
     const end = 1.08 * most || 1;
-    return { part: (value) => value / end, ticks: [0, most / 2, most], unit: () => most, is_powers: false };
+    const unit = is_bytes ? 1024 ** Math.floor(Math.log(end) / Math.log(1024)) : 1;
+    return { part: (value) => value / end, ticks: roundTicks(0, end, N_STEPS, unit), unit: () => most, is_powers: false };
   }
   const [begin, end] = [Math.log(least / 1.5), Math.log(most * 1.5)];
+  const base = is_bytes ? 4 : 10;
   const [first, last] = [Math.ceil(begin / Math.log(base)), Math.floor(end / Math.log(base))];
   const step = Math.ceil((last - first + 1) / MAX_TICKS);
   const ticks = Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, i) => base ** (first + i * step));
