@@ -55,7 +55,7 @@ const FROM_PYTORCH = "torch.onnx.export writes ONNX, litert-torch TensorFlow Lit
 /** What a file is that has no bytes of a TFLite file; null where nothing tells. */
 function otherFormat(name: string, head: Uint8Array, n_bytes: number): string | null {
   const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
-  const foundWords = (what: string, advice: string): string => `expected a TensorFlow Lite or ONNX file, found ${what}. ${advice}`;
+  const foundWords = (what: string, advice: string): string => `expected a TensorFlow Lite, ONNX or ncnn file, found ${what}. ${advice}`;
   if (asciiAt(head, 0, 8) === "\x89HDF\r\n\x1a\n") return foundWords("an HDF5 file, as Keras saves weights and models", `${CONVERT}: tf.lite.TFLiteConverter.from_keras_model`);
   if (asciiAt(head, 0, 4) === "GGUF") return foundWords("a GGUF file of llama.cpp", "It holds weights without a graph that TensorFlow Lite could run");
   if (asciiAt(head, 4, 4) === "ET12" || extension === "pte") return foundWords("an ExecuTorch program", `Export the same model to another format: ${FROM_PYTORCH}`);
