@@ -87,13 +87,13 @@ impl Class {
 /// Classes with parts of the names of operators in lower case, letters and digits alone; the first row with one that a name
 /// contains. Names are those of TFLite, ONNX, ncnn, MNN and ExecuTorch.
 const PARTS: &[(Class, &str)] = &[
-    (Class::Depthwise, "depthwise convolutiondw"),
-    (Class::Movement, "convertlayout"),
+    (Class::Depthwise, "depthwise convolutiondw dwconv"),
+    (Class::Movement, "convertlayout converttensor raster"),
+    (Class::Elementwise, "convert"),
     (Class::Convolution, "conv"),
-    (Class::Depthwise, "dwconv"),
     (
         Class::Dense,
-        "fullyconnected matmul innerproduct gemm dense addmm linear",
+        "fullyconnected matmul matrixmultiply innerproduct gemm dense addmm",
     ),
     (Class::Other, "lstm rnn gru"),
     (Class::Dense, "attention"),
@@ -108,12 +108,14 @@ const PARTS: &[(Class, &str)] = &[
     ),
     (
         Class::Curve,
-        "logistic sigmoid tanh swish silu gelu mish softplus exp pow sqrt erf",
+        "logistic sigmoid tanh swish silu gelu mish softplus exp pow sqrt squareroot erf",
     ),
     (
         Class::Elementwise,
-        "lu clip add sub mul div eltwise binary unary min max square log abs neg cast where select equal greater less",
+        "lu clip clamp add sub mul div eltwise binary unary min max square log abs neg cast where select equal greater less",
     ),
+    // Last, for QLinearAdd, QuantizeLinear and RESIZE_BILINEAR.
+    (Class::Dense, "linear"),
 ];
 
 /// Vertical stride of a convolution.
@@ -164,7 +166,15 @@ mod tests {
             ("Convolution (NHWC, F32) IGEMM", Class::Convolution),
             ("ConvolutionDepthWise", Class::Depthwise),
             ("DEPTHWISE_CONV_2D", Class::Depthwise),
+            ("Convolution (NHWC, F32) DWConv", Class::Depthwise),
             ("FusedMatMul", Class::Dense),
+            ("Batch Matrix Multiply (NC, F32) GEMM", Class::Dense),
+            ("QLinearAdd", Class::Elementwise),
+            ("QLinearConcat", Class::Movement),
+            ("QuantizeLinear", Class::Elementwise),
+            ("RESIZE_BILINEAR", Class::Movement),
+            ("ConvertTensor", Class::Movement),
+            ("native_call_linear.out", Class::Dense),
             ("native_call_addmm.out", Class::Dense),
             ("FULLY_CONNECTED", Class::Dense),
             ("BatchNormalization", Class::Normalisation),
