@@ -52,7 +52,7 @@ pub enum Command {
     /// Make a device of your own from what benchmark tools printed on it
     ///
     /// FILES are models, each before what was measured of it: ONNX Runtime's profile, the output of benchmark_model with
-    /// operator profiling, TensorFlow Lite Micro's profiler, Vela, ExecuTorch's inspector, ncnn, MNN or ST Edge AI's
+    /// operator profiling, TensorFlow Lite Micro's profiler, Vela, OpenVINO, ExecuTorch's inspector, ncnn, MNN or ST Edge AI's
     /// validation, or a table with a head. A table that names models may stand anywhere. The device is written to
     /// DEVICE.json, where further measurements can be added later, and `--device DEVICE.json` estimates on it.
     Calibrate(CalibrateArgs),

@@ -459,8 +459,12 @@ fn unmatched_warnings(device: &Device, width: usize) -> String {
             n => format!(" and {n} more"),
         };
         let listed: Vec<&str> = first.collect();
+        let doubt = match network.unmatched_ms > network.measured_ms / 2.0 {
+            true => ". Is it a profile of another model?",
+            false => "",
+        };
         let line = format!(
-            "         {}: no operator of the model for {}{more}, {} of {}",
+            "         {}: no operator of the model for {}{more}, {} of {}{doubt}",
             network.model,
             listed.join(", "),
             milliseconds(network.unmatched_ms),
