@@ -885,3 +885,55 @@ fn a_part_that_ran_on_an_npu_is_measured_as_a_whole() {
         assert_eq!(profile.operators.len(), n_operators, "{profile:?}");
     }
 }
+
+/// Rows that are of several operators, or in no order, are measured together.
+#[test]
+fn sums_are_of_all_operators_of_a_kind() {
+    let report = report("www/examples/cnn-kws-s7-i43.tflite");
+    let network = network(&report);
+    let base = "cortex-a76-rpi5";
+    let device = |text: &str| {
+        let profile = read(text.as_bytes(), Some(1.0)).unwrap();
+        let measured = [Measured {
+            network: &network,
+            profile: &profile,
+            profile_name: "log.txt",
+        }];
+        let mut device = calibrate("board", 1, &measured, Some(base), None).unwrap();
+        let of_network = device.networks.remove(0);
+        assert_eq!(of_network.unmatched, [""; 0]);
+        let mut groups: Vec<(Vec<usize>, f64)> = of_network
+            .observations
+            .into_iter()
+            .map(|one| (one.operators, one.measured_ms))
+            .collect();
+        groups.sort_by(|a, b| a.0.cmp(&b.0));
+        groups
+    };
+    let of_kind = |kinds: &[&str]| -> Vec<usize> {
+        let operators = report.operators.iter().enumerate();
+        let of_kind = operators.filter(|(_, one)| kinds.contains(&&*one.name));
+        of_kind.map(|(idx, _)| idx).collect()
+    };
+    let summed = "\"Unique Tag\",\"Total ticks across all events with that tag.\"\nRESHAPE, 1000\nCONV_2D, 9000\n\
+                  DEPTHWISE_CONV_2D, 3000\nAVERAGE_POOL_2D, 2000\n\"total number of ticks\", 15000\n";
+    assert_eq!(
+        device(summed),
+        [
+            (of_kind(&["RESHAPE"]), 1.0),
+            (of_kind(&["CONV_2D"]), 9.0),
+            (of_kind(&["DEPTHWISE_CONV_2D"]), 3.0),
+            (of_kind(&["AVERAGE_POOL_2D"]), 2.0)
+        ]
+    );
+    let n_convolutions = of_kind(&["CONV_2D", "DEPTHWISE_CONV_2D"]).len();
+    let rows: String = (0..n_convolutions)
+        .map(|idx| format!("z{idx}\tConvolution\t{idx}.5\t1\t1\t\n"))
+        .collect();
+    let by_name = format!("Node Name\tOp Type\tAvg(ms)\t%\tFlops Rate\t\n{rows}");
+    let groups = device(&by_name);
+    println!("{groups:?}");
+    let n = n_convolutions as f64;
+    assert_eq!(groups.len(), 1);
+    assert_eq!(groups[0].1, n * (n - 1.0) / 2.0 + n / 2.0);
+}

@@ -190,6 +190,150 @@ fn litert_tells_a_whole_inference() {
     assert!(profile.operators.is_empty());
 }
 
+/// Against what the tool prints beside: the share of each row in its total.
+#[test]
+fn litert_prints_the_operators_of_its_delegate() {
+    let bytes = here("tests/profiles/litert-2.3.0_cnn-cifar10-s7-i9_operators.txt");
+    let profile = read(&bytes, None).unwrap();
+    assert_eq!(profile.tool, "LiteRT's benchmark");
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    let (run_order, rest) = text.split_once("Top by").unwrap();
+    let shares: Vec<f64> = (run_order.lines().skip(2))
+        .filter_map(|line| {
+            line.split_once('%')?
+                .0
+                .split_whitespace()
+                .last()?
+                .parse()
+                .ok()
+        })
+        .collect();
+    assert_eq!(shares.len(), profile.operators.len());
+    let total_ms = rest.split_once("curr=").unwrap().1;
+    let total_ms = total_ms.trim().parse::<f64>().unwrap() / 1e3 / 20.0;
+    for (operator, share) in profile.operators.iter().zip(shares) {
+        let expected = share / 100.0 * total_ms;
+        // It prints three digits of a mean, which counts for each of the operators of a row.
+        let rounding = 0.0006 * operator.n_calls as f64;
+        assert!(
+            (operator.duration_ms - expected).abs() < rounding,
+            "{operator:?}, expected {expected}"
+        );
+    }
+    let network = network(&report("www/examples/cnn-cifar10-s7-i9.tflite"));
+    let measured = [Measured {
+        network: &network,
+        profile: &profile,
+        profile_name: "operators.txt",
+    }];
+    let device = calibrate("here", 1, &measured, None, None).unwrap();
+    let of_network = &device.networks[0];
+    println!("{of_network:?}");
+    // Two of the model's paddings are within its convolutions, and nobody tells which.
+    assert!(
+        of_network
+            .unmatched
+            .iter()
+            .all(|words| words.starts_with("Constant Pad"))
+    );
+    let matched: usize = of_network
+        .observations
+        .iter()
+        .map(|one| one.operators.len())
+        .sum();
+    assert_eq!(matched, 40);
+    let class = |class| {
+        let mut observations = of_network.observations.iter();
+        observations.all(|one| {
+            one.base_ms.iter().all(|(of_one, _)| *of_one == class) || one.base_ms.len() > 1
+        })
+    };
+    assert!(
+        !class(Class::Dense),
+        "pointwise convolutions are no matrix products"
+    );
+    assert!((of_network.measured_ms - total_ms).abs() < 0.01);
+}
+
+/// A log of one run or of several, with a clock or without.
+#[test]
+fn runs_of_one_log_are_one_network() {
+    let network = network(&report("www/examples/cnn-kws-s7-i43.tflite"));
+    let kinds = [
+        "RESHAPE",
+        "CONV_2D",
+        "CONV_2D",
+        "DEPTHWISE_CONV_2D",
+        "CONV_2D",
+        "CONV_2D",
+        "DEPTHWISE_CONV_2D",
+        "CONV_2D",
+        "CONV_2D",
+        "DEPTHWISE_CONV_2D",
+        "CONV_2D",
+        "AVERAGE_POOL_2D",
+        "CONV_2D",
+        "RESHAPE",
+    ];
+    let run: Vec<String> = (kinds.iter().enumerate())
+        .map(|(idx, kind)| {
+            let ticks = 30_000 * (idx + 1) + 12_345;
+            format!("{kind} took {ticks} ticks ({} ms).\n", ticks / 24_000)
+        })
+        .collect();
+    let run = run.concat();
+    let runs = run.clone() + &run.replace("00 ticks", "90 ticks") + &run;
+    let measured_ms = |text: &str, clock_mhz| {
+        let profile = read(text.as_bytes(), clock_mhz).unwrap();
+        let measured = [Measured {
+            network: &network,
+            profile: &profile,
+            profile_name: "log.txt",
+        }];
+        let device = calibrate("board", 1, &measured, Some("cortex-a76-rpi5"), None).unwrap();
+        let of_network = &device.networks[0];
+        assert_eq!(of_network.unmatched_ms, 0.0, "{:?}", of_network.unmatched);
+        assert_eq!(of_network.observations.len(), kinds.len());
+        of_network.measured_ms
+    };
+    let expected = (30_000 * 105 + 14 * 12_345) as f64 / 24_000.0;
+    for (text, clock_mhz) in [
+        (&run, Some(24.0)),
+        (&runs, Some(24.0)),
+        (&run, None),
+        (&runs, None),
+    ] {
+        let actual = measured_ms(text, clock_mhz);
+        println!("{actual}, expected {expected}");
+        assert!((actual / expected - 1.0).abs() < 0.01);
+    }
+    // Names tell where a run begins; the last one was cut off.
+    let layers = "Convolution  conv_1  1.20ms  |\nPooling  pool_1  0.40ms  |\n";
+    let log = [
+        layers,
+        &layers.replace("1.20", "1.30"),
+        "Convolution  conv_1  1.10ms  |\n",
+    ]
+    .concat();
+    let profile = read(log.as_bytes(), None).unwrap();
+    let of_run = profile.of_one_run(99);
+    assert_eq!(
+        kinds_and_ms(&of_run),
+        [("Convolution", "conv_1", 1.2), ("Pooling", "pool_1", 0.4)]
+    );
+    let short = "CONV_2D took 7 ticks (0 ms).\n";
+    assert_eq!(read(short.as_bytes(), None).unwrap_err().kind(), "no-clock");
+}
+
+/// What PowerShell writes.
+#[test]
+fn utf_16_is_text() {
+    let text = "model,latency\r\na.tflite,12.5\r\n";
+    let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+    let bytes: Vec<u8> = [0xff, 0xfe].into_iter().chain(units).collect();
+    assert_eq!(read(&bytes, None), read(text.as_bytes(), None));
+}
+
 /// Sections of one output: the start, the run order, the same sorted, and the operators inside of a delegate.
 pub(crate) const BENCHMARK_MODEL: &str = "\
 INFO: Inference timings in us: Init: 5685, First inference: 18535, Warmup (avg): 14462.3, Inference (avg): 14575.2
@@ -215,8 +359,8 @@ Number of nodes executed: 2
 Delegate internal:
 ============================== Run Order ==============================
 \t             [node type]\t  [first]\t [avg ms]\t     [%]\t  [cdf%]\t  [mem KB]\t[times called]\t[Name]
-\tConvolution (NHWC, F32) IGEMM\t    0.550\t    0.500\t 60.000%\t 60.000%\t     0.000\t        1\tDelegate/Convolution (NHWC, F32) IGEMM:0
-\t    Softmax (NC, F32)\t    0.350\t    0.300\t 40.000%\t100.000%\t     0.000\t        1\tDelegate/Softmax (NC, F32):1
+\t        DelegateOpInvoke\t    0.550\t    0.500\t 60.000%\t 60.000%\t     0.000\t        1\tDelegate/Convolution (NHWC, F32) IGEMM:0
+\t        DelegateOpInvoke\t    0.350\t    0.300\t 40.000%\t100.000%\t     0.000\t        1\tDelegate/Softmax (NC, F32):1
 ";
 
 /// Tool and text; kind, name and milliseconds of its operators; name and milliseconds of its inferences.
@@ -252,6 +396,40 @@ fn published_examples_of_other_tools_are_read() {
             &[],
         ),
         (
+            "LiteRT's benchmark",
+            "Average inference timings in us: Warmup: 2331.42, Init: 896, no stats: 2177.1\n",
+            &[],
+            &[("", 2.1771)],
+        ),
+        // What a loop runs is within its row.
+        (
+            "LiteRT's benchmark",
+            "Operator-wise Profiling Info for Regular Benchmark Runs:\nPrimary graph (name: main) profile:\n\
+             ============================== Run Order ==============================\n\
+             node type, first, avg_ms, %, cdf%, mem KB, times called, name\n\
+             WHILE, 1.25, 1.2, 60%, 60%, 0, 1, [a\tb]:3\n\nSubgraph (index: 1, name: body) profile:\n\
+             ============================== Run Order ==============================\n\
+             node type, first, avg_ms, %, cdf%, mem KB, times called, name\nADD, 0.12, 0.11, 60%, 60%, 0, 10, [c]:0\n",
+            &[("WHILE", "a\tb", 1.2)],
+            &[],
+        ),
+        (
+            "TensorFlow Lite Micro's profiler",
+            "\"Unique Tag\",\"Total ticks across all events with that tag.\"\ntflite::GetModel, 4\n\
+             \"total number of ticks\", 4\nCONV_2D took 4646 ticks (4 ms).\nSOFTMAX took 100 ticks (0 ms).\n\
+             \"Unique Tag\",\"Total ticks across all events with that tag.\"\nCONV_2D, 4646\nSOFTMAX, 100\n\
+             \"total number of ticks\", 4746\n",
+            &[("CONV_2D", "", 0.04646), ("SOFTMAX", "", 0.001)],
+            &[],
+        ),
+        (
+            "TensorFlow Lite Micro's profiler",
+            "\"Unique Tag\",\"Total ticks across all events with that tag.\"\nCONV_2D, 4646\nSOFTMAX, 100\n\
+             \"total number of ticks\", 4746\n",
+            &[("CONV_2D", "", 0.04646), ("SOFTMAX", "", 0.001)],
+            &[],
+        ),
+        (
             "TensorFlow Lite Micro's profiler",
             "\"Event\",\"Tag\",\"Ticks\"\n0,CONV_2D,4646\n1,SOFTMAX,100\n",
             &[("CONV_2D", "", 0.04646), ("SOFTMAX", "", 0.001)],
@@ -276,6 +454,18 @@ fn published_examples_of_other_tools_are_read() {
             )],
             &[("", 3.5)],
         ),
+        // Without the record of the export.
+        (
+            "ExecuTorch's inspector",
+            "\tevent_block_name\tevent_name\tp10 (ms)\tp50 (ms)\tavg (ms)\top_types\tis_delegated_op\tdelegate_backend_name\n\
+             0\tExecute\tConvolution (NHWC, F32) IGEMM #1\t1.0\t1.5\t1.6\t[]\tTrue\tXnnpackBackend\n",
+            &[(
+                "Convolution (NHWC, F32) IGEMM #1",
+                "Convolution (NHWC, F32) IGEMM #1",
+                1.5,
+            )],
+            &[],
+        ),
         (
             "ncnn",
             "loop_count = 8\n          squeezenet  min =    2.51  max =    2.56  avg =    2.53\n",
@@ -289,6 +479,16 @@ fn published_examples_of_other_tools_are_read() {
             &[],
         ),
         (
+            "ncnn",
+            "Pooling                  maxpool_1                     38.23us    |\n\
+             ConvolutionDepthWise     conv_2                          0.15ms    |    [112, 112,   8 *4] -> [ 56,  56,   8 *4]         kernel: 3 x 3     stride: 2 x 2\n",
+            &[
+                ("Pooling", "maxpool_1", 0.03823),
+                ("ConvolutionDepthWise", "conv_2", 0.15),
+            ],
+            &[],
+        ),
+        (
             "MNN",
             "[ - ] resnet-v2-50.mnn          max =   80.100 ms  min =   78.100 ms  avg =   79.200 ms\n",
             &[],
@@ -296,7 +496,10 @@ fn published_examples_of_other_tools_are_read() {
         ),
         (
             "MNN",
-            "Node Name \tOp Type \tAvg(ms) \t% \tFlops Rate \nconv1 \tConvolution \t1.250000 \t60.0 \t50.0 \n",
+            "Sort by node name !\nNode Name \tOp Type \tAvg(ms) \t% \tFlops Rate \t\nconv1 \tConvolution \t1.250000 \t60.0 \t50.0 \t\n\
+             Print <=20 slowest Op for Convolution, larger than 3.00\nconv1 -  9.500000 GFlops, 60.00 rate\n\n\
+             Sort by time cost !\nNode Type \tAvg(ms) \t% \tCalled times \tFlops Rate \t\nConvolution \t1.250000 \t60.0 \t1.000000 \t50.0 \t\n\
+             total time : 2.083333 ms, total mflops : 11.875000 \n",
             &[("Convolution", "conv1", 1.25)],
             &[],
         ),

@@ -3,7 +3,7 @@
 use super::estimated_network::EstimatedNetwork;
 use super::operator_matching::{Group, Matching, matching};
 use crate::formats::shown;
-use crate::profiles::{self, MeasuredOperator, Profile};
+use crate::profiles::{self, MIN_DURATION_MS, MeasuredOperator, Profile};
 use crate::report::Failure;
 use crate::targets::measured_device::{
     Class, Device, Kernels, MeasuredNetwork, NetworkError, Observation, Prior,
@@ -265,6 +265,7 @@ impl<'n> MatchedNetwork<'n> {
             profile,
             profile_name,
         } = measured;
+        let profile = &*profile.of_one_run(network.operators.len());
         // A part that an accelerator ran as a whole tells nothing of single operators, and neither do those that a processor
         // ran beside it.
         let has_partitions = profile.operators.iter().any(MeasuredOperator::is_partition);
@@ -341,7 +342,7 @@ impl<'n> MatchedNetwork<'n> {
         let observations = self.groups.iter().map(|group| Observation {
             base_ms: by_class(&mut group.operators.iter().copied()),
             operators: group.operators.clone(),
-            measured_ms: group.duration_ms,
+            measured_ms: group.duration_ms.max(MIN_DURATION_MS),
         });
         Ok(MeasuredNetwork {
             model: self.network.file.clone(),

@@ -2,14 +2,15 @@
 //!
 //! An operator is told by its position in the file, else by the name of what it writes, else by its kind before the node that
 //! has that name, else by its place among those of its kind and output shape, else by its place among those of its kind; places
-//! count only where there are as many on both sides. What is left on either side is listed and not guessed. Operators that the
+//! count only where there are as many on both sides. Where the order is not known, or a row is of several operators, their sums
+//! are matched. What is left on either side is listed and not guessed. Operators that the
 //! tool prints none for were fused: they belong to the measured one that reads or writes their tensors.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::estimated_network::EstimatedNetwork;
-use crate::profiles::{MeasuredOperator, Profile};
+use crate::profiles::{ALL_OF_KIND, MeasuredOperator, Profile};
 use crate::targets::measured_device::{Class, operator_class};
 
 /// Operators of the model that the runtime ran as one, with their duration.
@@ -51,16 +52,22 @@ fn is_compute_heavy(class: Class) -> bool {
 /// Classes that tools call by one name.
 fn class_by_tool_name(class: Class) -> Class {
     match class {
-        Class::Winograd | Class::WideWinograd | Class::Pointwise | Class::Depthwise => {
-            Class::Convolution
-        }
         Class::Curve => Class::Elementwise,
+        Class::Depthwise => Class::Convolution,
+        class => class_by_kernel_name(class),
+    }
+}
+
+/// Classes that tools call by one name which have another one for depthwise convolutions.
+fn class_by_kernel_name(class: Class) -> Class {
+    match class {
+        Class::Winograd | Class::WideWinograd | Class::Pointwise => Class::Convolution,
         class => class,
     }
 }
 
 /// Ends of names that runtimes add.
-const ENDS: [&str; 7] = [
+const ENDS: [&str; 11] = [
     "/WithoutBiases",
     "_nchwc",
     "_output_0",
@@ -68,6 +75,10 @@ const ENDS: [&str; 7] = [
     "/MatmulTransposeFusion/",
     "/MatMulScaleFusion/",
     "/QuickGeluFusion/",
+    "__matmul_converted",
+    "_raster_0",
+    "_raster_1",
+    "_raster_2",
 ];
 
 /// Runtimes and exporters add one or two.
@@ -82,8 +93,9 @@ fn name_variants(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Sizes above 1, sorted: layouts differ.
-fn sorted_sizes(shape: impl Iterator<Item = i64>) -> Vec<i64> {
-    let mut sizes: Vec<i64> = shape.filter(|&size| size > 1).collect();
+fn sorted_sizes<S: Copy + Into<i64>>(shape: &[S]) -> Vec<i64> {
+    let sizes = shape.iter().map(|&size| size.into());
+    let mut sizes: Vec<i64> = sizes.filter(|&size| size > 1).collect();
     sizes.sort_unstable();
     sizes
 }
@@ -124,41 +136,149 @@ fn kinds(measured: &[MeasuredOperator]) -> Vec<Rc<Kind>> {
 /// Matches a profile with the model that it is of. Linear in both but for sorting.
 pub fn matching(network: &EstimatedNetwork, profile: &Profile) -> Matching {
     let kinds = kinds(&profile.operators);
-    let mut matched: Vec<Option<usize>> =
-        match_by_position_or_name(network, &profile.operators, &kinds);
-    match_parts(network, &kinds, &mut matched);
-    let by_shape = |operator_idx: usize| {
-        let operator = &network.operators[operator_idx];
-        let shape = network
-            .output_shape(operator)
-            .iter()
-            .map(|&size| i64::from(size));
-        Some((
-            class_by_tool_name(network.class(operator)),
-            sorted_sizes(shape),
-        ))
+    let mut matched = Matched {
+        operator_of: match_by_position_or_name(network, &profile.operators, &kinds),
+        beside: Vec::new(),
     };
-    let measured_class = |idx: usize| class_by_tool_name(kinds[idx].class);
-    let measured_by_shape = |idx: usize| {
-        let shape = &profile.operators[idx].output_shape;
-        let sizes = shape.iter().map(|&size| i64::from(size));
-        (!shape.is_empty()).then(|| (measured_class(idx), sorted_sizes(sizes)))
-    };
-    match_in_order(network, &mut matched, by_shape, measured_by_shape);
-    let by_kind = |operator_idx: usize| {
-        let letters = letters_and_digits(&network.operators[operator_idx].name);
-        Some(Rc::<str>::from(letters))
-    };
-    let measured_by_kind = |idx: usize| Some(Rc::clone(&kinds[idx].letters));
-    match_in_order(network, &mut matched, by_kind, measured_by_kind);
-    let by_class = |operator_idx: usize| {
-        Some(class_by_tool_name(
-            network.class(&network.operators[operator_idx]),
-        ))
-    };
-    let measured_by_class = |idx: usize| Some(measured_class(idx));
-    match_in_order(network, &mut matched, by_class, measured_by_class);
+    match_parts(network, &kinds, &mut matched.operator_of);
+    let operators = network.operators.iter();
+    let of_model: Vec<Compared> = operators
+        .map(|operator| Compared {
+            letters: letters_and_digits(&operator.name).into(),
+            class: network.class(operator),
+            sizes: Some(sorted_sizes(network.output_shape(operator))),
+            n_calls: 1,
+        })
+        .collect();
+    let measured = profile.operators.iter().zip(&kinds);
+    let of_profile: Vec<Compared> = measured
+        .map(|(operator, kind)| Compared {
+            letters: Rc::clone(&kind.letters),
+            class: kind.class,
+            sizes: (!operator.output_shape.is_empty())
+                .then(|| sorted_sizes(&operator.output_shape)),
+            n_calls: operator.n_calls.max(1),
+        })
+        .collect();
+    for by in By::ALL {
+        matched.match_rest(by, &of_model, &of_profile, profile.is_sorted);
+    }
     groups(network, profile, &kinds, matched)
+}
+
+/// What operators of both sides are compared by.
+struct Compared {
+    letters: Rc<str>,
+    class: Class,
+    sizes: Option<Vec<i64>>,
+    n_calls: usize,
+}
+
+/// What is equal of operators that have not been matched yet, the most first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    ShapeAndClass,
+    ShapeAndToolClass,
+    Kind,
+    /// And the class: `Multiply` and `MUL`, `Max Pooling` and `MAX_POOL_2D`.
+    FirstLetters,
+    Class,
+    ToolClass,
+    /// XNNPACK runs pointwise convolutions by its kernels for matrix products.
+    ClassOfXnnpack,
+}
+
+impl By {
+    const ALL: [Self; 8] = [
+        Self::ShapeAndClass,
+        Self::ShapeAndToolClass,
+        Self::Kind,
+        Self::FirstLetters,
+        Self::Class,
+        Self::ToolClass,
+        Self::ClassOfXnnpack,
+        Self::ToolClass,
+    ];
+
+    fn key(self, one: &Compared) -> Option<(Class, &str, &[i64])> {
+        // Of its kind alone, which may be part of a class.
+        if one.n_calls == ALL_OF_KIND && self != Self::Kind {
+            return None;
+        }
+        let letters = &*one.letters;
+        let class = match (self, one.class) {
+            (Self::Kind, _) => Class::Other,
+            (Self::ShapeAndClass, Class::Curve) => Class::Curve,
+            (Self::ClassOfXnnpack, Class::Pointwise) => Class::Dense,
+            (Self::FirstLetters | Self::Class | Self::ClassOfXnnpack, class) => {
+                class_by_kernel_name(class)
+            }
+            (_, class) => class_by_tool_name(class),
+        };
+        let letters = match self {
+            Self::Kind => letters,
+            Self::FirstLetters => letters.get(..3).unwrap_or(letters),
+            _ => "",
+        };
+        let sizes = match self {
+            Self::ShapeAndClass | Self::ShapeAndToolClass => one.sizes.as_deref()?,
+            _ => &[],
+        };
+        Some((class, letters, sizes))
+    }
+}
+
+/// Operators of the model by measured ones.
+struct Matched {
+    operator_of: Vec<Option<usize>>,
+    /// Operators whose durations are known as a sum alone, with the one that the sum is matched with.
+    beside: Vec<(usize, usize)>,
+}
+
+impl Matched {
+    /// Matches the rest of those with equal keys, where there are as many on both sides: in their order or, where that is
+    /// not known, as a sum.
+    fn match_rest(
+        &mut self,
+        by: By,
+        of_model: &[Compared],
+        of_profile: &[Compared],
+        is_sorted: bool,
+    ) {
+        let mut is_taken = vec![false; of_model.len()];
+        let beside = self.beside.iter().map(|(idx, _)| idx);
+        for &idx in self.operator_of.iter().flatten().chain(beside) {
+            is_taken[idx] = true;
+        }
+        let mut sides: HashMap<_, [Vec<usize>; 2]> = HashMap::new();
+        let rest = of_model.iter().enumerate().zip(is_taken);
+        let rest = rest.filter_map(|(one, is_taken)| (!is_taken).then_some((one, 0)));
+        let measured = of_profile.iter().enumerate().zip(&self.operator_of);
+        let measured = measured.filter_map(|(one, known)| known.is_none().then_some((one, 1)));
+        for ((idx, one), side) in rest.chain(measured) {
+            if let Some(key) = by.key(one) {
+                sides.entry(key).or_default()[side].push(idx);
+            }
+        }
+        for [operators, measured] in sides.into_values() {
+            let n_calls = measured.iter().map(|&idx| of_profile[idx].n_calls);
+            let are_pairs = !is_sorted && n_calls.clone().all(|n_calls| n_calls == 1);
+            let n_calls = n_calls.fold(0, usize::saturating_add);
+            let Some(&first) = operators.first() else {
+                continue;
+            };
+            if n_calls == ALL_OF_KIND || n_calls == operators.len() {
+                for (at, &measured_idx) in measured.iter().enumerate() {
+                    let operator_idx = if are_pairs { operators[at] } else { first };
+                    self.operator_of[measured_idx] = Some(operator_idx);
+                }
+                if !are_pairs {
+                    let others = operators[1..].iter().map(|&idx| (idx, first));
+                    self.beside.extend(others);
+                }
+            }
+        }
+    }
 }
 
 fn match_by_position_or_name(
@@ -222,48 +342,15 @@ fn match_parts(network: &EstimatedNetwork, kinds: &[Rc<Kind>], matched: &mut [Op
     }
 }
 
-/// Matches the rest of those with equal keys in their order, where there are as many on both sides.
-fn match_in_order<K: std::hash::Hash + Eq>(
-    network: &EstimatedNetwork,
-    matched: &mut [Option<usize>],
-    key: impl Fn(usize) -> Option<K>,
-    measured_key: impl Fn(usize) -> Option<K>,
-) {
-    let mut is_taken = vec![false; network.operators.len()];
-    for operator_idx in matched.iter().flatten() {
-        is_taken[*operator_idx] = true;
-    }
-    let mut sides: HashMap<K, [Vec<usize>; 2]> = HashMap::new();
-    for (idx, _) in is_taken
-        .iter()
-        .enumerate()
-        .filter(|(_, is_taken)| !**is_taken)
-    {
-        if let Some(key) = key(idx) {
-            sides.entry(key).or_default()[0].push(idx);
-        }
-    }
-    let rest = (0..matched.len()).filter(|&idx| matched[idx].is_none());
-    for idx in rest {
-        if let Some(key) = measured_key(idx) {
-            sides.entry(key).or_default()[1].push(idx);
-        }
-    }
-    for [operators, measured] in sides.into_values() {
-        if operators.len() == measured.len() {
-            for (operator_idx, measured_idx) in operators.into_iter().zip(measured) {
-                matched[measured_idx] = Some(operator_idx);
-            }
-        }
-    }
-}
-
 /// Adds the operators that were fused, and checks that each group has what its measured kind is.
 fn groups(
     network: &EstimatedNetwork,
     profile: &Profile,
     kinds: &[Rc<Kind>],
-    matched: Vec<Option<usize>>,
+    Matched {
+        operator_of: matched,
+        beside,
+    }: Matched,
 ) -> Matching {
     let mut group_of: Vec<Option<usize>> = vec![None; network.operators.len()];
     let mut groups: Vec<(Group, Vec<usize>)> = Vec::new();
@@ -285,13 +372,20 @@ fn groups(
         groups[group].0.duration_ms += profile.operators[measured_idx].duration_ms;
         groups[group].1.push(measured_idx);
     }
+    for (operator_idx, first) in beside {
+        if let Some(group) = group_of[first] {
+            groups[group].0.operators.push(operator_idx);
+            group_of[operator_idx] = Some(group);
+        }
+    }
     join_fused(network, kinds, &mut groups, &mut group_of);
     let mut matching = Matching {
         n_unmeasured: group_of.iter().filter(|group| group.is_none()).count(),
         ..Matching::default()
     };
+    let takes_time = |idx: &usize| profile.operators[*idx].duration_ms > 0.0;
     let mut unmatched: Vec<usize> = (0..matched.len())
-        .filter(|&idx| matched[idx].is_none())
+        .filter(|idx| matched[*idx].is_none() && takes_time(idx))
         .collect();
     let has_arithmetic = |idx: &usize| is_compute_heavy(network.class(&network.operators[*idx]));
     for (group, measured) in groups {
@@ -332,7 +426,7 @@ fn operator_in_words(operator: &MeasuredOperator) -> String {
         .to_owned()
 }
 
-/// An operator without a duration joins the group of its only reader, or else of its only writer. One with much arithmetic
+/// An operator without a duration joins the group of its readers, if that is one, or else of its only writer. One with much arithmetic
 /// joins a group of its own measured kind alone.
 fn join_fused(
     network: &EstimatedNetwork,
@@ -374,14 +468,11 @@ fn join_fused(
     for idx in (0..network.operators.len()).rev() {
         if group_of[idx].is_none() {
             let outputs = &network.operators[idx].outputs;
-            let mut of_outputs = outputs
-                .iter()
-                .filter_map(|tensor| readers.get(tensor))
-                .flatten();
-            let only = of_outputs
-                .next()
-                .copied()
-                .filter(|_| of_outputs.next().is_none());
+            let of_outputs = outputs.iter().filter_map(|tensor| readers.get(tensor));
+            let mut of_outputs = of_outputs.flatten().copied();
+            let first = of_outputs.next();
+            let group = first.map(|reader| group_of[reader]);
+            let only = first.filter(|_| of_outputs.all(|reader| Some(group_of[reader]) == group));
             join(idx, only, group_of);
         }
     }

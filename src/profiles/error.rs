@@ -64,8 +64,12 @@ struct Tools;
 impl fmt::Display for Tools {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("ONNX Runtime")?;
-        for format in FORMATS.iter().filter(|format| !format.tool.is_empty()) {
-            write!(f, ", {}", format.tool)?;
+        let mut last = "";
+        for format in FORMATS {
+            if !["", last].contains(&format.tool) {
+                write!(f, ", {}", format.tool)?;
+            }
+            last = format.tool;
         }
         Ok(())
     }

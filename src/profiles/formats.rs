@@ -17,6 +17,11 @@ pub struct Format {
     pub whole: &'static [&'static str],
 }
 
+pub const MICRO_PROFILER: &str = "TensorFlow Lite Micro's profiler";
+
+/// The column of kinds in a table that has the sum of each.
+pub const SUMMED_KINDS: &str = "uniquetag";
+
 /// Those that are told by their heads; the first whose marks a head has.
 pub const FORMATS: &[Format] = &[
     Format {
@@ -87,19 +92,29 @@ pub const FORMATS: &[Format] = &[
         time: &[
             ("durms", Some(1.0)),
             ("durationms", Some(1.0)),
+            ("timems", Some(1.0)),
             ("cpucycles", None),
         ],
         passed_over: &["total", "n/a"],
         whole: &[],
     },
     Format {
-        tool: "TensorFlow Lite Micro's profiler",
+        tool: MICRO_PROFILER,
         marks: &["tag", "ticks"],
         name: &[],
         kind: &["tag"],
         time: &[("ticks", None)],
         passed_over: &[],
         whole: &["Invoke"],
+    },
+    Format {
+        tool: MICRO_PROFILER,
+        marks: &[SUMMED_KINDS],
+        name: &[],
+        kind: &[SUMMED_KINDS],
+        time: &[("totalticksacrossalleventswiththattag", None)],
+        passed_over: &["total number", "tflite::"],
+        whole: &[],
     },
     Format {
         tool: "",

@@ -4,6 +4,8 @@
 //! head, `sentences` those with one sentence for each number; ONNX Runtime's JSON is read by `onnx_runtime`. A format that
 //! is not among them can be a plain table with a head.
 
+use std::borrow::Cow;
+
 mod commands;
 mod error;
 mod formats;
@@ -15,15 +17,17 @@ mod tables;
 
 pub use commands::{TOOLS, command};
 pub use error::{MAX_PROFILE_BYTES, ProfileError};
-pub use profile::{InferencesByModel, MeasuredInference, MeasuredOperator, Profile};
+pub use profile::{ALL_OF_KIND, InferencesByModel, MeasuredInference, MeasuredOperator, Profile};
 
 use error::MAX_ROWS;
 
 /// Lines without a number, of which an error or a report shows the first.
 const MAX_UNREAD: usize = 20;
 
+/// The shortest duration in ms.
+pub const MIN_DURATION_MS: f64 = 1e-7;
 /// Accepted durations in ms, as for whole latencies.
-const DURATIONS_MS: std::ops::RangeInclusive<f64> = 1e-7..=1e9;
+const DURATIONS_MS: std::ops::RangeInclusive<f64> = MIN_DURATION_MS..=1e9;
 
 /// Reads what a tool printed. `clock_mhz` turns cycles and ticks into time, for tools that print no other duration.
 /// Linear in bytes.
@@ -31,24 +35,39 @@ pub fn read(bytes: &[u8], clock_mhz: Option<f64>) -> Result<Profile, ProfileErro
     if bytes.len() > MAX_PROFILE_BYTES {
         return Err(ProfileError::TooLarge { found: bytes.len() });
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| ProfileError::NotText {
-        at: error.valid_up_to(),
-    })?;
-    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let text = match bytes {
+        // What PowerShell writes. Tools print letters of Latin-1 alone, whose other byte is zero.
+        [0xff, 0xfe, rest @ ..] => {
+            let letters = rest.iter().filter(|&&byte| byte != 0);
+            Cow::Owned(letters.map(|&byte| char::from(byte)).collect())
+        }
+        _ => Cow::Borrowed(
+            std::str::from_utf8(bytes).map_err(|error| ProfileError::NotText {
+                at: error.valid_up_to(),
+            })?,
+        ),
+    };
+    let lines = text.trim_start_matches('\u{feff}');
+    let text = lines.trim_start();
     // Lines of a log begin with `[ INFO ]` and the like.
     let is_list = |rest: &str| rest.trim_start().starts_with(['{', ']']);
     let is_json = text.starts_with('{') || text.strip_prefix('[').is_some_and(is_list);
     let mut profile = if is_json {
         onnx_runtime::read(text)?
     } else {
-        read_lines(text, clock_mhz)?
+        read_lines(lines, clock_mhz)?
     };
     if profile.operators.len() > MAX_ROWS {
         return Err(ProfileError::TooManyOperators);
     }
+    let is_short =
+        |operator: &MeasuredOperator| operator.n_calls > 0 && operator.duration_ms == 0.0;
     profile
         .operators
-        .retain(|operator| DURATIONS_MS.contains(&operator.duration_ms));
+        .retain(|operator| DURATIONS_MS.contains(&operator.duration_ms) || is_short(operator));
+    if profile.operators.iter().all(is_short) {
+        profile.operators.clear();
+    }
     profile
         .inferences
         .retain(|inference| DURATIONS_MS.contains(&inference.duration_ms));
@@ -63,16 +82,18 @@ pub fn read(bytes: &[u8], clock_mhz: Option<f64>) -> Result<Profile, ProfileErro
 fn read_lines(text: &str, clock_mhz: Option<f64>) -> Result<Profile, ProfileError> {
     let mut profile = Profile::default();
     let mut table = tables::Reader::default();
+    let mut ticks = sentences::Ticks::default();
     for (line_idx, line) in text.lines().enumerate() {
         if profile.operators.len() > MAX_ROWS || profile.inferences.len() > MAX_ROWS {
             return Err(ProfileError::TooManyOperators);
         }
-        let is_read = sentences::read(line, clock_mhz, &mut profile)
+        let is_read = sentences::read((line_idx + 1, line), clock_mhz, &mut profile, &mut ticks)
             || table.read(line_idx + 1, line, clock_mhz, &mut profile)?;
         if !is_read && table.is_open() {
             add_unread(&mut profile, line_idx + 1, line, "a duration");
         }
     }
+    ticks.close(&mut profile)?;
     table.close(&mut profile, |profile, line_no, line| {
         add_unread(
             profile,

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::error::{MAX_ROWS, ProfileError};
-use super::profile::{MeasuredInference, MeasuredOperator, Profile, is_of_accelerator};
+use super::profile::{MeasuredInference, MeasuredOperator, Profile, is_of_accelerator, median};
 
 #[derive(serde::Deserialize)]
 struct Event<'t> {
@@ -169,19 +169,9 @@ pub fn read(text: &str) -> Result<Profile, ProfileError> {
     });
     Ok(Profile {
         tool: "ONNX Runtime",
-        is_of_accelerator: operators.iter().any(MeasuredOperator::is_partition),
+        is_of_accelerator: operators.iter().any(|one| is_of_accelerator(&one.kind)),
         operators,
         inferences: inferences.into_iter().collect(),
-        unread: Vec::new(),
+        ..Profile::default()
     })
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    let upper = values.get(values.len() / 2).copied().unwrap_or_default();
-    let lower = values
-        .get(values.len().saturating_sub(1) / 2)
-        .copied()
-        .unwrap_or_default();
-    (lower + upper) / 2.0
 }

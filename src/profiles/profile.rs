@@ -1,5 +1,6 @@
 //! What a tool measured, as data.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// What a tool measured.
@@ -7,8 +8,10 @@ use std::collections::HashMap;
 pub struct Profile {
     /// The tool in words.
     pub tool: &'static str,
-    /// Operators in the order in which they ran.
+    /// Operators in the order in which they ran, or in another one.
     pub operators: Vec<MeasuredOperator>,
+    /// Whether the order is another one.
+    pub is_sorted: bool,
     /// Whole inferences.
     pub inferences: Vec<MeasuredInference>,
     /// Whether an accelerator ran the network or parts of it, as far as the tool names what ran them.
@@ -16,6 +19,9 @@ pub struct Profile {
     /// Lines of a table that have no duration, as `line 7: …`; at most twenty.
     pub unread: Vec<String>,
 }
+
+/// Of the sum of all operators of a kind.
+pub const ALL_OF_KIND: usize = usize::MAX;
 
 /// One operator of one inference.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,7 +34,9 @@ pub struct MeasuredOperator {
     pub output_shape: Vec<u32>,
     /// Its position in the file of the model, where the tool prints it.
     pub operator_idx: Option<usize>,
-    /// In ms.
+    /// Operators of one inference that it is the sum of: at least 1, [`ALL_OF_KIND`], or 0 where the tool does not tell.
+    pub n_calls: usize,
+    /// In ms; 0 where it is shorter than what a tool prints that prints all operators.
     pub duration_ms: f64,
 }
 
@@ -58,10 +66,28 @@ pub(super) fn is_of_accelerator(name: &str) -> bool {
     ACCELERATORS.iter().any(|part| name.contains(part))
 }
 
+/// What a person wrote, in the words of devices.
+pub(super) const A_TABLE: &str = "a table";
+
+pub(super) fn median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let upper = values.get(values.len() / 2).copied().unwrap_or_default();
+    let lower = values
+        .get(values.len().saturating_sub(1) / 2)
+        .copied()
+        .unwrap_or_default();
+    (lower + upper) / 2.0
+}
+
+/// Whether a kind is that of a part of a network that a delegate of TensorFlow Lite runs as a whole.
+pub(super) fn is_delegate(kind: &str) -> bool {
+    kind.to_lowercase().contains("delegate")
+}
+
 impl MeasuredOperator {
-    /// Whether it is a part of the network that was compiled for an accelerator as a whole: any number of the model's operators.
+    /// Whether it is a part of the network that was run as a whole: any number of the model's operators.
     pub fn is_partition(&self) -> bool {
-        is_of_accelerator(&self.kind)
+        is_of_accelerator(&self.kind) || is_delegate(&self.kind)
     }
 }
 
@@ -73,6 +99,36 @@ impl MeasuredInference {
 }
 
 impl Profile {
+    /// The same of one run, in the medians of them, where a tool printed the operators of several runs one after the other.
+    /// The first operator of the next run is told by its name or, where a tool prints no names, by the number of operators that
+    /// the network has.
+    pub fn of_one_run(&self, n_operators: usize) -> Cow<'_, Self> {
+        let all = &*self.operators;
+        let is_same = |a: &MeasuredOperator, b: &MeasuredOperator| {
+            (&a.kind, &a.name, a.operator_idx) == (&b.kind, &b.name, b.operator_idx)
+        };
+        let n_of_run = match all {
+            [first, rest @ ..] if !first.name.is_empty() => {
+                let next = rest.iter().position(|one| is_same(one, first));
+                next.map_or(all.len(), |idx| idx + 1)
+            }
+            _ => n_operators.max(1),
+        };
+        let is_run = n_of_run < all.len()
+            && (n_of_run..all.len()).all(|idx| is_same(&all[idx], &all[idx - n_of_run]));
+        if self.tool == A_TABLE || !is_run {
+            return Cow::Borrowed(self);
+        }
+        let mut profile = self.clone();
+        profile.operators.truncate(n_of_run);
+        for (idx, operator) in profile.operators.iter_mut().enumerate() {
+            let of_runs = all[idx..].iter().step_by(n_of_run);
+            let mut durations_ms: Vec<f64> = of_runs.map(|one| one.duration_ms).collect();
+            operator.duration_ms = median(&mut durations_ms);
+        }
+        Cow::Owned(profile)
+    }
+
     /// Its inferences by the models that they name; `None` where it is of one model, whose name it does not tell.
     pub fn by_model(&self) -> Option<InferencesByModel<'_>> {
         let mut inferences = self.inferences.iter();

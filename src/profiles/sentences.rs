@@ -1,10 +1,48 @@
 //! Tools that print one sentence for each number.
 
-use super::number::{duration_ms, number};
+use super::error::ProfileError;
+use super::formats::MICRO_PROFILER;
+use super::number::{duration_ms, number, unit_ms};
 use super::profile::{MeasuredInference, MeasuredOperator, Profile};
 
+/// Operators in ticks of a clock that nobody told, beside whole milliseconds.
+#[derive(Default)]
+pub struct Ticks {
+    /// Line of the last of them.
+    line_no: usize,
+    /// Place among the operators, ticks, and the milliseconds without their fraction.
+    operators: Vec<(usize, f64, f64)>,
+}
+
+impl Ticks {
+    /// Gives operators the fractions of their milliseconds: each of them bounds the clock.
+    pub fn close(self, profile: &mut Profile) -> Result<(), ProfileError> {
+        let (mut least, mut most) = (0.0_f64, f64::INFINITY);
+        for (_, ticks, ms) in &self.operators {
+            least = least.max(ticks / (ms + 1.0));
+            most = most.min(ticks / ms);
+        }
+        if most.is_infinite() && !self.operators.is_empty() {
+            return Err(ProfileError::NoClock {
+                line: self.line_no,
+                tool: MICRO_PROFILER,
+            });
+        }
+        // Milliseconds that are those of no clock stay as they are.
+        for (idx, ticks, _) in self.operators.iter().filter(|_| least <= most) {
+            profile.operators[*idx].duration_ms = ticks / (least * most).sqrt();
+        }
+        Ok(())
+    }
+}
+
 /// Reads a line into `profile`; false where it is no such sentence.
-pub fn read(line: &str, clock_mhz: Option<f64>, profile: &mut Profile) -> bool {
+pub fn read(
+    (line_no, line): (usize, &str),
+    clock_mhz: Option<f64>,
+    profile: &mut Profile,
+    ticks: &mut Ticks,
+) -> bool {
     let line = line.trim();
     // Each of the sentences has one of these, and most rows of a table have none.
     if !line.contains(['=', ':', ' ']) {
@@ -13,8 +51,13 @@ pub fn read(line: &str, clock_mhz: Option<f64>, profile: &mut Profile) -> bool {
     if let Some((before, behind)) = line.split_once("avg =") {
         return best_of_runs(before, behind, profile);
     }
-    if let Some((_, behind)) = line.split_once("Inference (avg):") {
-        return read_benchmark_model(behind, profile);
+    if line.contains("nference ") {
+        // The latter two in older versions.
+        for inference in ["Inference (avg):", "no stats: ", ", Inference: "] {
+            if let Some((_, behind)) = line.split_once(inference) {
+                return read_benchmark_model(behind, profile);
+            }
+        }
     }
     if let Some((_, behind)) = line.split_once("Median:")
         && line.starts_with("[ INFO ]")
@@ -22,9 +65,17 @@ pub fn read(line: &str, clock_mhz: Option<f64>, profile: &mut Profile) -> bool {
         return read_benchmark_app(behind, profile);
     }
     if let Some((tag, behind)) = line.split_once(" took ") {
-        return read_micro_profiler(tag, behind, clock_mhz, profile);
+        let n_operators = profile.operators.len();
+        let read = read_micro_profiler(tag, behind, clock_mhz, profile);
+        if let (None, true, Some((n_ticks, ms))) =
+            (clock_mhz, profile.operators.len() > n_operators, read)
+        {
+            ticks.line_no = line_no;
+            ticks.operators.push((n_operators, n_ticks, ms));
+        }
+        return read.is_some();
     }
-    if let Some((before, _)) = line.split_once("feature_map:") {
+    if let Some((before, _)) = line.split_once('|') {
         return read_ncnn_layer(before, profile);
     }
     false
@@ -90,21 +141,15 @@ fn read_micro_profiler(
     behind: &str,
     clock_mhz: Option<f64>,
     profile: &mut Profile,
-) -> bool {
-    let Some((ticks, behind)) = behind.split_once(" ticks") else {
-        return false;
+) -> Option<(f64, f64)> {
+    let (ticks, behind) = behind.split_once(" ticks")?;
+    let ticks = number(ticks)?;
+    let in_ms = behind.trim().trim_start_matches('(').split(')').next()?;
+    let duration_ms = match clock_mhz {
+        Some(clock_mhz) => ticks / (clock_mhz * 1e3),
+        None => duration_ms(in_ms, 1.0)?,
     };
-    let of_ticks = || Some(number(ticks)? / (clock_mhz? * 1e3));
-    let of_ms = || {
-        duration_ms(
-            behind.trim().trim_start_matches('(').split(')').next()?,
-            1.0,
-        )
-    };
-    let Some(duration_ms) = of_ticks().or_else(of_ms) else {
-        return false;
-    };
-    profile.tool = "TensorFlow Lite Micro's profiler";
+    profile.tool = MICRO_PROFILER;
     // A log has the time and the place of the call before the tag.
     let tag = tag
         .rsplit([' ', '\t', ':'])
@@ -119,20 +164,21 @@ fn read_micro_profiler(
     } else {
         profile.operators.push(MeasuredOperator {
             kind: tag.to_owned(),
+            n_calls: 1,
             duration_ms,
             ..MeasuredOperator::default()
         });
     }
-    true
+    Some((ticks, duration_ms))
 }
 
-/// `Convolution  conv1  1.23ms  | feature_map: 224 x 224 …`.
+/// `Convolution  conv1  1.23ms  | feature_map: 224 x 224 …`, `Pooling  pool1  38.23us  |`.
 fn read_ncnn_layer(before: &str, profile: &mut Profile) -> bool {
-    let mut words = before.split_whitespace();
-    let (Some(kind), Some(name), Some(time)) = (words.next(), words.next(), words.next()) else {
+    let words: Vec<&str> = before.split_whitespace().take(4).collect();
+    let [kind, name, time] = *words else {
         return false;
     };
-    let Some(duration_ms) = duration_ms(time, 1.0) else {
+    let Some(duration_ms) = unit_ms(time).and_then(|unit_ms| duration_ms(time, unit_ms)) else {
         return false;
     };
     profile.tool = "ncnn";

@@ -4,12 +4,24 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::error::ProfileError;
-use super::formats::{FORMATS, Format};
+use super::formats::{FORMATS, Format, SUMMED_KINDS};
 use super::number::{duration_ms, has_decimal_comma, has_open_point, number, unit_ms};
-use super::profile::{MeasuredInference, MeasuredOperator, Profile, is_of_accelerator};
+use super::profile::{
+    A_TABLE, ALL_OF_KIND, MeasuredInference, MeasuredOperator, Profile, is_delegate,
+    is_of_accelerator,
+};
 
 /// Columns whose rows are whole networks.
 const OF_MODELS: [&str; 3] = ["file", "model", "network"];
+
+/// Words of headings of tables that repeat another one, sorted or summed: LiteRT's and MNN's.
+const SUMMARIES: [&str; 5] = [
+    "top by",
+    "summary by node",
+    "number of nodes",
+    "slowest op",
+    "sort by time cost",
+];
 
 /// Separators in the order in which they are looked for; spaces are those of a table that is aligned by them.
 const SEPARATORS: [char; 5] = ['\t', ';', ',', '|', ' '];
@@ -22,6 +34,8 @@ struct Table {
     kind: Option<usize>,
     time: usize,
     unit_ms: f64,
+    /// Column of how often it ran, of tools that print the mean of these runs.
+    calls: Option<usize>,
     is_of_models: bool,
     n_columns: usize,
 }
@@ -43,6 +57,8 @@ pub struct Reader {
     is_initialisation: bool,
     /// Whether the table repeats another one, sorted or summed.
     is_summary: bool,
+    /// Whether the tables are of a graph that an operator calls.
+    is_called: bool,
     /// Operators that a delegate ran as one, and whether their own rows came later.
     has_delegated: bool,
     /// Whether a row of a person's table has a decimal comma.
@@ -64,28 +80,30 @@ impl Reader {
         clock_mhz: Option<f64>,
         profile: &mut Profile,
     ) -> Result<bool, ProfileError> {
-        let line = line.trim();
+        // A tab before the head is a column without a name.
+        let line = line.trim_end().trim_start_matches(' ');
         if line.is_empty()
             || line.starts_with(['=', '-', '+'])
             || line.starts_with("Number of nodes")
         {
-            self.read_heading(line);
+            self.read_heading(line, profile);
             return Ok(true);
         }
-        if self.read_heading(line) {
+        if self.read_heading(line, profile) {
             return Ok(true);
         }
         if let Some(table) = read_head(line, line_no, clock_mhz)? {
             if !table.format.tool.is_empty() || profile.tool.is_empty() {
                 profile.tool = match table.format.tool {
-                    "" => "a table",
+                    "" => A_TABLE,
                     tool => tool,
                 };
             }
+            profile.is_sorted |= table.format.tool == "MNN";
             self.table = Some(table);
             return Ok(true);
         }
-        if self.is_initialisation || self.is_summary {
+        if self.is_initialisation || self.is_summary || self.is_called {
             return Ok(true);
         }
         let (n_operators, n_inferences) = (profile.operators.len(), profile.inferences.len());
@@ -112,7 +130,7 @@ impl Reader {
     }
 
     /// What stands between the tables of one text.
-    fn read_heading(&mut self, line: &str) -> bool {
+    fn read_heading(&mut self, line: &str, profile: &Profile) -> bool {
         // Each of them has one of these, and most rows have none.
         if !line.contains([' ', ':']) {
             return false;
@@ -121,14 +139,19 @@ impl Reader {
         let says = |word: &str| words.contains(word);
         if says("initialization:") {
             self.is_initialisation = true;
-        } else if says("top by") || says("summary by node") || says("number of nodes") {
+        } else if SUMMARIES.iter().any(|&summary| says(summary)) {
             self.is_summary = true;
-        } else if says("run order") {
+        } else if says("subgraph (index") {
+            // What it runs is in the row of the operator that calls it.
+            self.is_called = !profile.operators.is_empty();
+        } else if says("run order") || says("sort by node name") {
             self.is_summary = false;
         } else if says("regular benchmark runs") {
             self.is_initialisation = false;
+            self.is_called = false;
         } else if says("delegate internal") {
             self.has_delegated |= !self.is_initialisation;
+            self.is_called = false;
         } else {
             return false;
         }
@@ -158,9 +181,21 @@ impl Reader {
         let kinds: HashSet<&str> = profile.operators.iter().map(|one| &*one.kind).collect();
         profile.is_of_accelerator = kinds.into_iter().any(is_of_accelerator);
         if self.has_delegated {
-            let is_delegate =
-                |operator: &MeasuredOperator| operator.kind.to_lowercase().contains("delegate");
-            profile.operators.retain(|operator| !is_delegate(operator));
+            (profile.operators).retain(|operator| !is_delegate(&operator.kind));
+        }
+        // Of several runs, where the tool prints calls of all of them.
+        let is_told =
+            |operator: &&mut MeasuredOperator| (1..ALL_OF_KIND).contains(&operator.n_calls);
+        let told = profile.operators.iter_mut().filter(is_told);
+        let n_runs = told.map(|operator| operator.n_calls).min().unwrap_or(1);
+        for operator in profile.operators.iter_mut().filter(is_told) {
+            operator.n_calls /= n_runs;
+            operator.duration_ms *= operator.n_calls as f64;
+        }
+        // Sums by kind repeat the operators, where these came as well.
+        let is_sum = |operator: &MeasuredOperator| operator.n_calls == ALL_OF_KIND;
+        if !profile.operators.iter().all(is_sum) {
+            profile.operators.retain(|operator| !is_sum(operator));
         }
     }
 }
@@ -179,7 +214,7 @@ fn line_without_head<'l>(line: &'l str, profile: &mut Profile) -> Option<Cow<'l,
     }
     let duration_ms = duration_ms(&time, 1.0)?;
     if profile.tool.is_empty() {
-        profile.tool = "a table";
+        profile.tool = A_TABLE;
     }
     profile.inferences.push(MeasuredInference {
         name: name.into_owned(),
@@ -215,7 +250,6 @@ impl Columns {
                 || (is_plain
                     && column.len() > 1
                     && (name.ends_with(column) || name.starts_with(column)))
-                || (!is_plain && column == "ticks" && name.contains(column))
         };
         let (time, ms) = format.time.iter().find_map(|(column, ms)| {
             let idx = names.iter().position(|name| is_time(name, column))?;
@@ -228,7 +262,7 @@ impl Columns {
         let in_head = unit_ms(written[time].to_lowercase().trim_end_matches([')', ']']));
         Some(Self {
             name,
-            kind: kind.or_else(|| place(&["uniquetag"])),
+            kind,
             time,
             unit_ms: in_head.filter(|_| is_plain).or(ms),
         })
@@ -245,7 +279,11 @@ fn read_head(
         if !separates(separator, line) {
             continue;
         }
-        let written = cells(line, separator);
+        let written = match line.contains("] [") {
+            // Columns of LiteRT's head are one space apart or more.
+            true => line.split('[').skip(1).map(trimmed).collect(),
+            false => cells(line, separator),
+        };
         // A number is no head.
         if !(2..=MAX_CELLS).contains(&written.len())
             || written.iter().any(|cell| number(cell).is_some())
@@ -271,6 +309,9 @@ fn read_head(
                 kind: columns.kind,
                 time: columns.time,
                 unit_ms: unit_ms.ok_or_else(no_clock)?,
+                calls: (!is_plain)
+                    .then(|| names.iter().position(|name| name == "timescalled"))
+                    .flatten(),
                 is_of_models: is_plain && columns.name.is_some_and(is_model),
                 n_columns: names.len(),
             }));
@@ -318,17 +359,29 @@ impl Table {
             });
             return Some(time);
         }
-        // LiteRT prints `[name of the output]:position`.
+        // LiteRT prints `[name of the output]:position`, and of a delegate's operators their positions in the delegate.
         let (name, operator_idx) = match name.rsplit_once("]:") {
+            Some(("[Delegate", _)) => ("", None),
             Some((name, idx)) => (name.trim_start_matches('['), idx.trim().parse().ok()),
             None => (name, None),
         };
+        let kind = match kind {
+            // ExecuTorch's operators without a record of the export.
+            "[]" => name,
+            "DelegateOpInvoke" => name.rsplit_once(':').map_or(name, |(kind, _)| kind),
+            kind => kind,
+        };
+        let n_calls = match self.format.kind {
+            [SUMMED_KINDS] => ALL_OF_KIND,
+            _ => cell(self.calls).parse().unwrap_or(0),
+        };
         profile.operators.push(MeasuredOperator {
             name: name.to_owned(),
-            kind: kind.to_owned(),
-            output_shape: Vec::new(),
+            kind: kind.trim_start_matches("Delegate/").to_owned(),
             operator_idx,
+            n_calls,
             duration_ms,
+            ..MeasuredOperator::default()
         });
         Some(time)
     }
