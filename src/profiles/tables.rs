@@ -281,7 +281,10 @@ fn read_head(
         }
         let written = match line.contains("] [") {
             // Columns of LiteRT's head are one space apart or more.
-            true => line.split('[').skip(1).map(trimmed).collect(),
+            true => {
+                let cells = line.split('[').skip(1).map(trimmed);
+                cells.take(MAX_CELLS + 1).collect()
+            }
             false => cells(line, separator),
         };
         // A number is no head.
