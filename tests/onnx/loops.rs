@@ -245,7 +245,7 @@ fn nested_loops_end() {
 /// Boxes that remain after a suppression, and places of values that are not zero: as many as there may be.
 #[test]
 fn of_sizes_that_values_decide_the_largest_counts() {
-    let file = File::default()
+    let mut file = File::default()
         .input("boxes", &[1, 50, 4].map(Size::Of))
         .input("scores", &[1, 3, 50].map(Size::Of))
         .integers("most", &[7])
@@ -257,9 +257,11 @@ fn of_sizes_that_values_decide_the_largest_counts() {
             &[],
         )
         .node("Gather", &["kept", "column"], "places", &[("axis", &[1])])
-        .node("NonZero", &["scores"], "found", &[])
-        .result("places")
-        .output("found");
+        .node("NonZero", &["scores"], "found", &[]);
+    // What PyTorch's newer exporter declares of it is no batch.
+    let kept = File::default().input("kept", &[Size::Named("n"), Size::Of(3)]);
+    file.0.value_info = kept.0.input;
+    let file = file.result("places").output("found");
     let actual = operators(&read(&file));
     let expected: [(&str, &[i32]); 3] = [
         ("ONNX:NonMaxSuppression", &[21, 3]),

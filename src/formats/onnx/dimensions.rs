@@ -15,15 +15,15 @@ pub struct Dimensions<'d> {
 }
 
 impl Dimensions<'_> {
-    /// The size of a tensor's dimension; `None` if the caller has to give it. `position`: of an input. A name that
-    /// `is_first` tells of is that of an input's first dimension, and the batch wherever it stands.
+    /// The size of a tensor's dimension; `None` if the caller has to give it. `position`: of an input. `is_batch` tells
+    /// whether an open dimension of this name, if it has one, is the batch.
     pub(super) fn size(
         &self,
         tensor: &str,
         position: Option<usize>,
         axis: usize,
         dimension: Dimension,
-        is_first: impl Fn(&str) -> bool,
+        is_batch: impl Fn(Option<&str>) -> bool,
     ) -> Option<i64> {
         let name = match dimension {
             Dimension::Size(size) if size > 0 => return Some(size),
@@ -45,7 +45,7 @@ impl Dimensions<'_> {
             Some((_, size)) => Some(i64::from(*size)),
             // An empty cache of keys. Some exporters write 0 for an open batch.
             None if axis > 0 && dimension == Dimension::Size(0) => Some(0),
-            None if axis == 0 || name.is_some_and(is_first) => Some(i64::from(self.batch)),
+            None if is_batch(name) => Some(i64::from(self.batch)),
             None => None,
         }
     }

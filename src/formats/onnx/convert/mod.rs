@@ -306,9 +306,10 @@ impl<'a> Converter<'a> {
             };
             let shape = input.shape.as_ref().ok_or_else(|| invalid("no shape"))?;
             let sizes = shape.iter().enumerate().map(|(axis, dimension)| {
-                let is_first = |name: &str| first.contains(name);
+                let is_batch =
+                    |name: Option<&str>| axis == 0 || name.is_some_and(|name| first.contains(name));
                 let size =
-                    (self.dimensions).size(&input.name, Some(position), axis, *dimension, is_first);
+                    (self.dimensions).size(&input.name, Some(position), axis, *dimension, is_batch);
                 size.unwrap_or_else(|| {
                     let name = Dimensions::wanted(&input.name, axis, *dimension);
                     if unknown.len() < 20 && !unknown.contains(&name) {

@@ -224,10 +224,12 @@ impl<'a> Converter<'a> {
             .map(|info| tensor_type(info.data_type))
             .filter(|tensor_type| !matches!(tensor_type, TensorType::Unknown(_)));
         let of_type = of_type.unwrap_or(first_type);
+        let is_sized_by_values = Self::is_sized_by_values(node);
         let sizes = || {
             let dimensions = described?.shape.as_ref()?;
             let size = |(axis, dimension): (usize, &Dimension)| {
-                (self.dimensions).size(&output, None, axis, *dimension, |_| false)
+                let is_batch = |_: Option<&str>| axis == 0 && !is_sized_by_values;
+                (self.dimensions).size(&output, None, axis, *dimension, is_batch)
             };
             dimensions
                 .iter()
@@ -235,7 +237,7 @@ impl<'a> Converter<'a> {
                 .map(size)
                 .collect::<Option<Vec<i64>>>()
         };
-        let shape = if Self::is_sized_by_values(node) {
+        let shape = if is_sized_by_values {
             sizes().or_else(|| self.inferred_shape(node, place))
         } else {
             self.inferred_shape(node, place).or_else(sizes)
