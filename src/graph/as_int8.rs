@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::formats::builder::{self, N_QUANTIZATIONS};
 use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, Operator, Quantization, Subgraph, Tensor,
-    TensorType,
+    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, OpKind, Operator, OperatorCode, Quantization,
+    Subgraph, Tensor, TensorType,
 };
 
 /// The operands that are biases, which stay wider: one number for each output channel.
@@ -82,7 +82,7 @@ pub struct ReplacedFloats {
     /// Sizes in bytes by buffer index, in the order in which they were replaced.
     n_bytes: Vec<(usize, u64)>,
     /// By operator index.
-    casts: Vec<(usize, BuiltinOptions)>,
+    casts: Vec<(usize, OperatorCode, BuiltinOptions)>,
 }
 
 /// Quantises a model in place: a large network is held once. Linear in tensors and operators.
@@ -93,7 +93,18 @@ pub fn convert(model: &mut Model) -> ReplacedFloats {
     };
     let types = |tensor: &Tensor| tensor.tensor_type;
     floats.types = subgraph.tensors.iter().map(types).collect();
-    let mut types: Vec<TensorType> = floats.types.iter().copied().map(quantised).collect();
+    let int8 = subgraph.tensors.iter().map(|tensor| {
+        let is_described = || {
+            let buffer = model.buffers.get(tensor.buffer_idx);
+            matches!(buffer, Some(Buffer::Described { .. }))
+        };
+        match tensor.tensor_type {
+            // Of floats, a quantiser unpacks them first.
+            TensorType::Int4 | TensorType::UInt4 if is_described() => TensorType::Int8,
+            of_type => quantised(of_type),
+        }
+    });
+    let mut types: Vec<TensorType> = int8.collect();
     for operator in &subgraph.operators {
         for bias in biases(operator) {
             if let Some(of_type) = types
@@ -126,8 +137,9 @@ pub fn convert(model: &mut Model) -> ReplacedFloats {
     }
     for (operator_idx, operator) in subgraph.operators.iter_mut().enumerate() {
         if let BuiltinOptions::Cast { .. } = operator.options {
-            floats.casts.push((operator_idx, operator.options.clone()));
-            quantise_cast(&mut operator.options);
+            let before = (operator.code.clone(), operator.options.clone());
+            floats.casts.push((operator_idx, before.0, before.1));
+            quantise_cast(operator);
         }
     }
     floats
@@ -154,20 +166,25 @@ impl ReplacedFloats {
                 *n_bytes = before;
             }
         }
-        for (operator_idx, options) in self.casts {
-            subgraph.operators[operator_idx].options = options;
+        for (operator_idx, code, options) in self.casts {
+            let operator = &mut subgraph.operators[operator_idx];
+            (operator.code, operator.options) = (code, options);
         }
     }
 }
 
-/// Other options name no types.
-fn quantise_cast(options: &mut BuiltinOptions) {
+/// Other options name no types. Between floats, a cast only renames what is one type then.
+fn quantise_cast(operator: &mut Operator) {
     if let BuiltinOptions::Cast {
         in_data_type,
         out_data_type,
-    } = options
+    } = &mut operator.options
     {
         (*in_data_type, *out_data_type) = (quantised(*in_data_type), quantised(*out_data_type));
+        if in_data_type == out_data_type {
+            operator.code = OpKind::Reshape.into();
+            operator.options = BuiltinOptions::Absent;
+        }
     }
 }
 
@@ -182,7 +199,6 @@ fn quantised(of_type: TensorType) -> TensorType {
 mod tests {
     use super::*;
     use crate::formats::distribution;
-    use crate::formats::tflite::OpKind;
     use crate::graph::analysis::fixtures::{model, operator, subgraph, tensor};
 
     #[test]
@@ -233,6 +249,8 @@ mod tests {
         );
         let n_bytes: Vec<u64> = int8.buffers.iter().map(Buffer::n_bytes).collect();
         assert_eq!(n_bytes, [0, 32, 32]);
+        let kind = int8.subgraphs[0].operators[0].code.kind;
+        assert_eq!(kind, OpKind::Reshape, "a cast between floats");
         replaced.restore(&mut int8);
         assert_eq!(format!("{int8:?}"), before);
     }
