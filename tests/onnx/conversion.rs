@@ -115,6 +115,49 @@ fn activations_of_several_nodes_are_one_operator() {
     );
 }
 
+/// TensorFlow 2.21's converter writes `x / 4.0` as `MUL`, and `x / y` as `DIV`.
+#[test]
+fn quotients_by_constants_are_products() {
+    let file = File::default()
+        .image([1, 4, 4, 4])
+        .number("four", 4.0)
+        .node("Div", &["x", "four"], "a", &[])
+        .node("Sqrt", &["a"], "b", &[])
+        .node("Div", &["a", "b"], "y", &[])
+        .output("y");
+    let kinds: Vec<String> = operators(&read(&file))
+        .into_iter()
+        .map(|(kind, _)| kind)
+        .collect();
+    assert_eq!(kinds, ["MUL", "SQRT", "DIV"]);
+}
+
+/// As Keras's converter writes them: the row becomes an image and back, and the convolution has bias and activation.
+#[test]
+fn what_follows_a_convolution_of_rows_is_fused_with_it() {
+    let file = File::default()
+        .input("x", &[1, 8, 64].map(Size::Of))
+        .weights("w", &[16, 8, 3])
+        .weights("scale", &[16])
+        .node("Conv", &["x", "w"], "a", &[])
+        .node(
+            "BatchNormalization",
+            &["a", "scale", "scale", "scale", "scale"],
+            "b",
+            &[],
+        )
+        .node("Relu", &["b"], "y", &[])
+        .output("y");
+    check(
+        &file,
+        &[
+            ("RESHAPE", &[1, 1, 64, 8]),
+            ("CONV_2D", &[1, 1, 62, 16]),
+            ("RESHAPE", &[1, 62, 16]),
+        ],
+    );
+}
+
 /// `...` stands for the dimensions that no letter names, and a result that is not told has every label that occurs once.
 #[test]
 fn norms_are_sums_of_products() {

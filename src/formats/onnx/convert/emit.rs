@@ -349,7 +349,11 @@ impl<'a> Converter<'a> {
     /// The operator that writes a value that is read once.
     pub(super) fn only_writer(&self, value: &Value) -> Option<usize> {
         let tensor_idx = value.tensor_idx().filter(|_| self.is_read_once(value))?;
-        self.network.writers.get(&tensor_idx).copied()
+        let writer = |tensor_idx| self.network.writers.get(&tensor_idx).copied();
+        // The row that an image of height 1 becomes belongs to the operator on the image.
+        let image = self.before_reshape(tensor_idx);
+        let image = image.filter(|image| !self.network.reads.contains_key(image));
+        image.and_then(writer).or_else(|| writer(tensor_idx))
     }
 
     /// Fuses an activation into the operator that writes a value, and gives its result the node's name.
