@@ -333,6 +333,82 @@ fn open_sizes_are_asked_for_by_place() {
         operators(&model),
         [("CONV_2D".to_owned(), vec![1, 24, 32, 8])]
     );
+    assert!(model.unmatched_dimensions.is_none());
+}
+
+/// By hand, from the first layer that reads an input; where none tells, an image is asked for, or what is given.
+#[test]
+fn inputs_have_the_sides_that_layers_need() {
+    for (layer, asked) in [
+        (
+            "Deconvolution a 1 1 in0 a 0=8 1=3 6=216",
+            vec!["in0.2", "in0.3"],
+        ),
+        (
+            "Convolution3D a 1 1 in0 a 0=8 1=3 6=648",
+            vec!["in0.2", "in0.3", "in0.4"],
+        ),
+        (
+            "ConvolutionDepthWise1D a 1 1 in0 a 0=8 1=3 6=24 7=8",
+            vec!["in0.2"],
+        ),
+        ("LSTM a 1 1 in0 a 0=16 1=2048 2=0", vec!["in0.1", "in0.2"]),
+        (
+            "MultiHeadAttention a 1 1 in0 a 0=64 1=8 2=4096",
+            vec!["in0.1"],
+        ),
+        ("Softmax a 1 1 in0 a 0=0", vec!["in0.1", "in0.2", "in0.3"]),
+        ("SDPA a 3 1 in0 in0 in0 a", vec!["in0.1", "in0.2", "in0.3"]),
+    ] {
+        let text = network(&["Input x 0 1 in0", layer]);
+        let error = ncnn::parse(text.as_bytes(), &ALONE).unwrap_err();
+        let names: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
+        assert!(
+            error.to_string().contains(&names.join(", ")),
+            "{layer}: {error}"
+        );
+        assert_eq!(error.kind(), "unknown-dimension", "{layer}");
+        let named: Vec<(String, u32)> = names.into_iter().map(|name| (name, 16)).collect();
+        let dimensions = Dimensions {
+            batch: 1,
+            named: &named,
+        };
+        let model = ncnn::parse(text.as_bytes(), &dimensions).unwrap();
+        assert!(model.unmatched_dimensions.is_none(), "{layer}");
+    }
+    let rows = [("in0.1".to_owned(), 5), ("in0.2".to_owned(), 7)];
+    let dimensions = Dimensions {
+        batch: 1,
+        named: &rows,
+    };
+    let text = network(&["Input x 0 1 in0", "Softmax a 1 1 in0 a 0=1"]);
+    let model = ncnn::parse(text.as_bytes(), &dimensions).unwrap();
+    assert_eq!(operators(&model), [("SOFTMAX".to_owned(), vec![1, 5, 7])]);
+}
+
+/// Two groups of 4 × 24 × 32 values, and windows of three sides.
+#[test]
+fn groups_are_normalised_and_volumes_pooled() {
+    let text = network(&[
+        "Input x 0 1 x 0=32 1=24 2=8",
+        "GroupNorm a 1 1 x a 0=2 1=8 2=1e-5 3=1",
+    ]);
+    let model = read(&text);
+    let found = operators(&model);
+    let count = |wanted: &str| found.iter().filter(|(kind, _)| kind == wanted).count();
+    assert_eq!((count("MEAN"), count("RSQRT")), (2, 1), "{found:?}");
+    assert_eq!(found[0], ("RESHAPE".to_owned(), vec![1, 2, 3072]));
+    assert_eq!(
+        found.last().unwrap(),
+        &("ADD".to_owned(), vec![1, 8, 24, 32])
+    );
+    let text = network(&[
+        "Input x 0 1 x 0=12 1=10 11=6 2=4",
+        "Pooling3D a 1 1 x a 0=0 1=2 2=2",
+    ]);
+    let found = operators(&read(&text));
+    let pooled = ("ONNX:MaxPool".to_owned(), vec![1, 4, 3, 5, 6]);
+    assert_eq!(found.last().unwrap(), &pooled);
 }
 
 #[test]

@@ -221,23 +221,18 @@ impl<'f> NcnnNetwork<'f> {
         self.constant(layer, FLOAT, dims, bytes.collect())
     }
 
-    /// Adds an input of the network.
-    pub fn input(&mut self, name: &'f str, data_type: i64, sides: Option<Sides>) {
-        let shape = sides.as_deref().map(with_batch);
+    /// Adds an input of the network. `open`: its sides before those that the file leaves open were given.
+    pub fn input(&mut self, name: &'f str, data_type: i64, open: &[i64], sides: Sides) {
         let value_name = self.value_name(name);
-        let value = Message::value(&value_name, data_type, shape.as_deref());
+        let value = Message::value(&value_name, data_type, Some(&with_batch(open)));
         self.graph.message(11, &value);
         self.n_parts = self.n_parts.saturating_add(1);
-        self.blobs.insert(name, Blob::new(value_name, sides));
+        self.blobs.insert(name, Blob::new(value_name, Some(sides)));
     }
 
     /// A blob that nothing gives a value.
     pub fn define_absent(&mut self, name: &'f str) {
         self.blobs.insert(name, Blob::new(String::new(), None));
-    }
-
-    pub fn has_blob(&self, name: &str) -> bool {
-        self.blobs.contains_key(name)
     }
 
     /// Adds a zero of 8 bits.

@@ -161,6 +161,24 @@ impl Converter<'_, '_> {
         Some(Blob::new(value, x.sides.clone()))
     }
 
+    /// Each group of channels is a channel for a while, as PyTorch's exporter writes it.
+    pub(super) fn normalized_groups(&mut self, x: &Blob) -> Option<Blob> {
+        let (n_groups, n_channels) = (self.layer.whole(0, 1), self.layer.whole(1, 0));
+        (n_groups > 0).then_some(())?;
+        let grouped = self.integers(&[1, n_groups, -1]);
+        let value = self.node("Reshape", &[&x.value, &grouped], &[]);
+        let (scale, bias) = (self.weights(&[n_groups]), self.weights(&[n_groups]));
+        let value = self.node("InstanceNormalization", &[&value, &scale, &bias], &[]);
+        let shape = self.node("Shape", &[&x.value], &[]);
+        let value = self.node("Reshape", &[&value, &shape], &[]);
+        let whole = Blob::new(value, x.sides.clone());
+        if self.layer.whole(3, 1) == 0 {
+            return Some(whole);
+        }
+        let scaled = self.by_channel("Mul", &whole, n_channels)?;
+        self.by_channel("Add", &scaled, n_channels)
+    }
+
     pub(super) fn normalized(&mut self, x: &Blob) -> Option<Blob> {
         let size = self.layer.whole(0, 0);
         // The innermost sides of which it is the size.

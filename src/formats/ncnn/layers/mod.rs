@@ -135,36 +135,42 @@ fn inputs_of_network<'f>(
     for output in layer.outputs() {
         let stated = hints.next().flatten().or_else(|| stated_sides(layer));
         let needed = || sides_by_readers(output, layers, readers, searched_left);
-        let sides = stated.or_else(needed);
-        let Some(mut sides) = sides else { continue };
-        let is_index = readers.get(output).into_iter().flatten();
-        let mut is_index = is_index.filter_map(|&reader| layers.get(reader));
-        let is_index = is_index.any(|reader| reader.kind == "Embed");
-        for (axis, side) in sides.iter_mut().enumerate().filter(|(_, side)| **side <= 0) {
-            // The batch is the first dimension of the input.
-            let axis = axis.saturating_add(1);
-            let name = format!("{output}.{axis}");
-            let given = dimensions.named.iter().find(|(given, _)| *given == name);
-            *side = given.map_or(0, |(_, size)| i64::from(*size));
+        let known = stated.or_else(needed);
+        let reading = readers.get(output).into_iter().flatten();
+        let reading = reading.filter_map(|&reader| layers.get(reader));
+        // Caches of keys and values, which are empty at first: attention takes what it computes alone.
+        let is_cache = |layer: &Layer| layer.kind == "SDPA" && reads_after(layer, 2, output);
+        if known.is_none() && reading.clone().all(is_cache) {
+            network.define_absent(output);
+            continue;
         }
-        network.input(output, if is_index { INT64 } else { FLOAT }, Some(sides));
+        // The batch is the first dimension of the input. Where no layer tells, it has as many sides as are given, or
+        // those of an image.
+        let given = |axis: usize| {
+            let name = format!("{output}.{axis}");
+            let mut named = dimensions.named.iter();
+            named
+                .find(|(given, _)| *given == name)
+                .map(|(_, size)| i64::from(*size))
+        };
+        let n_given = || (1..=4).rev().find(|&axis| given(axis).is_some());
+        let open = known.unwrap_or_else(|| vec![0; n_given().unwrap_or(3)]);
+        let sides = open.iter().zip(1..).map(|(&side, axis)| match side {
+            1.. => side,
+            _ => given(axis).unwrap_or(0),
+        });
+        let sides = sides.collect();
+        let is_index = reading.clone().any(|reader| reader.kind == "Embed");
+        network.input(output, if is_index { INT64 } else { FLOAT }, &open, sides);
     }
-    let open: Vec<&str> = layer
-        .outputs()
-        .filter(|&name| !network.has_blob(name))
-        .collect();
-    // Caches of keys and values, which are empty at first: attention takes what it computes alone.
-    let is_cache = |name: &&str| {
-        let reading = readers.get(name).into_iter().flatten();
-        let mut reading = reading.filter_map(|&reader| layers.get(reader));
-        reading.all(|reader| reader.kind == "SDPA")
-    };
-    if open.iter().all(is_cache) {
-        open.into_iter()
-            .for_each(|name| network.define_absent(name));
-    } else {
-        (open.into_iter()).for_each(|name| network.input(name, FLOAT, None));
-    }
+}
+
+/// Whether a layer reads a blob behind its first operands alone.
+fn reads_after(layer: &Layer, n_first: usize, name: &str) -> bool {
+    layer
+        .inputs()
+        .take(n_first.saturating_add(1))
+        .all(|input| input != name)
 }
 
 /// Whether a layer names several results of the network as one.
@@ -226,6 +232,7 @@ impl Converter<'_, '_> {
             "Deconvolution1D" | "DeconvolutionDepthWise1D" => one(self.deconvolution(x, 1)),
             "Pooling" => one(self.pooling(x, 2)),
             "Pooling1D" => one(self.pooling(x, 1)),
+            "Pooling3D" => one(self.pooling(x, 3)),
             "InnerProduct" => {
                 let blob = self.inner_product(x, layer.whole(0, 0), layer.whole(2, 0), 1)?;
                 one(self.activated(blob))
@@ -295,6 +302,7 @@ impl Converter<'_, '_> {
                 Some(vec![Blob::new(value, x.sides.clone())])
             }
             "LayerNorm" | "RMSNorm" => one(self.normalized(x)),
+            "GroupNorm" => one(self.normalized_groups(x)),
             "Flatten" => {
                 let value = self.node("Flatten", &[&x.value], &[("axis", Integer(1))]);
                 let n = product(x.sides.as_deref().unwrap_or(&[0]));

@@ -43,7 +43,7 @@ pub(super) fn sides_by_readers<'f>(
             if let Some(sides) = needed_sides(layer, place) {
                 return Some(sides);
             }
-            if layer.kind == "Split" || ["BinaryOp", "Padding"].contains(&layer.kind) {
+            if SAME_SIDES.contains(&layer.kind) {
                 pending.extend(layer.outputs());
             }
         }
@@ -51,17 +51,44 @@ pub(super) fn sides_by_readers<'f>(
     None
 }
 
+/// Layers whose results have as many sides as what they read first.
+const SAME_SIDES: &[&str] = &[
+    "BatchNorm",
+    "BinaryOp",
+    "Clip",
+    "GroupNorm",
+    "InstanceNorm",
+    "Padding",
+    "ReLU",
+    "Scale",
+    "Sigmoid",
+    "Split",
+    "Swish",
+    "UnaryOp",
+];
+
 fn needed_sides(layer: &Layer, place: usize) -> Option<Sides> {
     let parts = |n: i64| layer.whole(6, 0).checked_div(n);
     let n_out = layer.whole(0, 0);
     let width = layer.whole(1, 0);
     match (layer.kind, place) {
-        ("Convolution" | "ConvolutionDepthWise", 0) => {
-            let window = width.checked_mul(layer.whole(11, width))?;
+        (kind, 0) if kind.starts_with("Convolution") || kind.starts_with("Deconvolution") => {
+            let area = width.checked_mul(layer.whole(11, width))?;
+            let (window, n_open) = match kind.strip_suffix('D').and_then(|kind| kind.chars().last())
+            {
+                Some('1') => (width, 1),
+                Some('3') => (area.checked_mul(layer.whole(21, width))?, 3),
+                _ => (area, 2),
+            };
             let n_in = parts(n_out.checked_mul(window)?)?.checked_mul(layer.whole(7, 1))?;
-            Some(vec![n_in, 0, 0])
+            let open = std::iter::repeat_n(0, n_open);
+            Some(std::iter::once(n_in).chain(open).collect())
         }
-        ("Convolution1D", 0) => Some(vec![parts(n_out.checked_mul(width)?)?, 0]),
+        ("LSTM" | "GRU" | "RNN", 0) => Some(vec![0, 0]),
+        // Queries, keys and values.
+        ("MultiHeadAttention", 0) => Some(vec![0, layer.whole(2, 0).checked_div(n_out)?]),
+        ("MultiHeadAttention", 1) => Some(vec![0, layer.whole(3, n_out)]),
+        ("MultiHeadAttention", 2) => Some(vec![0, layer.whole(4, n_out)]),
         ("Gemm", 0) => Some(vec![0, layer.whole(9, 0)]),
         ("RMSNorm" | "LayerNorm", 0) => Some(vec![0, n_out]),
         ("InnerProduct", 0) => Some(vec![layer.whole(2, 0).checked_div(n_out)?]),
