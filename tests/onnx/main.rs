@@ -6,6 +6,7 @@ mod contradictions;
 mod conversion;
 mod file;
 mod functions;
+mod fused_operators;
 mod loops;
 mod node_cases;
 mod quantized_operators;

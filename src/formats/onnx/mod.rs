@@ -70,25 +70,28 @@ pub(super) fn parse_converted(
         return Err(ParseError::TooLarge { file_bytes });
     }
     let names = Names::new();
-    let mut graph = proto::read(file, file_bytes, &names).map_err(|failure| match failure {
-        Failure::Malformed(place) => ParseError::Malformed {
-            place: place.into(),
-            problem: "expected the fields of `onnx.proto`".into(),
+    let mut graph = proto::read(file, file_bytes, &names, contrib::replaced).map_err(
+        |failure| match failure {
+            Failure::Malformed(place) => ParseError::Malformed {
+                place: place.into(),
+                problem: "expected the fields of `onnx.proto`".into(),
+            },
+            Failure::TooMany(what, limit) => ParseError::LimitExceeded {
+                place: "graph".into(),
+                what,
+                limit,
+                found: "more".into(),
+            },
+            Failure::TooManyDimensions(place, found) => {
+                ParseError::too_many_dimensions(place, found)
+            }
+            Failure::NoGraph => ParseError::NoGraph,
         },
-        Failure::TooMany(what, limit) => ParseError::LimitExceeded {
-            place: "graph".into(),
-            what,
-            limit,
-            found: "more".into(),
-        },
-        Failure::TooManyDimensions(place, found) => ParseError::too_many_dimensions(place, found),
-        Failure::NoGraph => ParseError::NoGraph,
-    })?;
+    )?;
     if !(1..=MAX_OPSET).contains(&graph.opset) {
         return Err(ParseError::UnsupportedOpset { found: graph.opset });
     }
     order::sort(&mut graph);
-    contrib::replace(&mut graph);
     let converted = convert::convert(&graph, dimensions, file_bytes)?;
     drop(graph);
     Ok(converted.into_model())

@@ -152,6 +152,7 @@ pub(super) fn read<'a>(
     file: &'a [u8],
     file_bytes: usize,
     names: &'a Names,
+    replaced: Replaced<'a>,
 ) -> Result<Graph<'a>, Failure> {
     let (mut graph, mut opset, mut unknown_opset) = (None, 1, None);
     let mut functions = Functions::default();
@@ -187,12 +188,19 @@ pub(super) fn read<'a>(
         call_bytes_left: MAX_CALL_BYTES,
         scope: None,
         names,
+        replaced,
         n_names: 0,
         name_table: NameTable::default(),
         scopes: Scopes::default(),
     };
     reader.read(graph.ok_or(Failure::NoGraph)?)
 }
+
+/// The domain of ONNX Runtime's own operators.
+pub(super) const CONTRIB: &str = "com.microsoft";
+
+/// The nodes that do what a node of ONNX Runtime does. The names of results between them are given by their number.
+type Replaced<'a> = fn(Node<'a>, &mut dyn FnMut(usize) -> Name<'a>) -> Vec<Node<'a>>;
 
 /// Reads a graph, the bodies of its nodes and the functions that these call.
 struct Reader<'a, 'f> {
@@ -208,6 +216,7 @@ struct Reader<'a, 'f> {
     /// Of the call whose function is being read.
     scope: Option<Scope<'a>>,
     names: &'a Names,
+    replaced: Replaced<'a>,
     n_names: usize,
     name_table: NameTable<'a>,
     /// Of the bodies of `If` nodes around what is being read.
@@ -393,7 +402,15 @@ impl<'a> Reader<'a, '_> {
                 _ => {}
             }
         }
-        self.push_node(node)
+        if domain != CONTRIB {
+            return self.push_node(node);
+        }
+        let (names, text) = (
+            self.names,
+            node.outputs.first().copied().unwrap_or_default(),
+        );
+        let nodes = (self.replaced)(node, &mut |n| new_name(names, &text, n));
+        nodes.into_iter().try_for_each(|node| self.push_node(node))
     }
 
     fn push_node(&mut self, node: Node<'a>) -> Result<(), Failure> {

@@ -4,9 +4,6 @@ use super::Converter;
 use super::value::product;
 use crate::formats::onnx::proto::Node;
 
-/// Position of the keys of earlier steps, with which queries are multiplied too.
-const PAST_KEY: usize = 4;
-
 /// Dimensions of an attention: queries attend to all positions, those of earlier steps included.
 struct Attention {
     batch: i64,
@@ -62,52 +59,65 @@ impl<'a> Converter<'a> {
         self.attention(node)?.macs()
     }
 
-    /// ONNX's `Attention`.
+    /// ONNX's `Attention`, and ONNX Runtime's `MultiHeadAttention` and `GroupQueryAttention`.
     fn attention(&self, node: &Node<'a>) -> Option<Attention> {
         let operand = |at: usize| self.shape(node, at);
-        let past = match operand(PAST_KEY) {
+        // Position of the keys of earlier steps, with which queries are multiplied too.
+        let (past_at, name) = match node.text.op_type {
+            "Attention" => (4, "q_num_heads"),
+            "GroupQueryAttention" => (3, "num_heads"),
+            _ => (6, "num_heads"),
+        };
+        let past = match operand(past_at) {
             Some(&[_, _, past, _]) => past,
             _ => 0,
         };
-        match (operand(0)?, operand(1)?, operand(2)?) {
+        let query_heads = || node.integer(name).filter(|heads| *heads >= 1);
+        let heads = || match node.integer("kv_num_heads") {
+            None if past_at > 4 => query_heads(),
+            heads => heads.filter(|heads| *heads >= 1),
+        };
+        let of = |width: i64, heads: i64| width.checked_div(heads);
+        let (batch, heads, queries, positions, depths) = match (operand(0)?, operand(1), operand(2))
+        {
+            // Queries, keys and values of each head, or of all heads, lie beside each other.
+            (&[batch, steps, heads, 3, depth], ..) => (batch, [heads; 2], steps, steps, [depth; 2]),
+            (&[batch, steps, width], None | Some([]), _) => {
+                let heads = [query_heads()?, heads()?];
+                let n = heads[1].checked_mul(2)?.checked_add(heads[0])?;
+                (batch, heads, steps, steps, [of(width, n)?; 2])
+            }
+            (&[batch, steps, _], Some(&[_, positions, heads, 2, depth]), _) => {
+                (batch, [heads; 2], steps, positions, [depth; 2])
+            }
+            (&[batch, steps, _], Some(&[_, heads, positions, depth]), Some(&[.., value_depth])) => {
+                (batch, [heads; 2], steps, positions, [depth, value_depth])
+            }
             (
                 &[batch, query_heads, queries, depth],
-                &[_, heads, positions, _],
-                &[_, _, _, value_depth],
-            ) => Some(Attention {
+                Some(&[_, heads, positions, _]),
+                Some(&[_, _, _, value_depth]),
+            ) => (
                 batch,
-                heads: [query_heads, heads],
+                [query_heads, heads],
                 queries,
-                positions: positions.checked_add(past)?,
-                depths: [depth, value_depth],
-                is_packed: false,
-            }),
-            (&[batch, queries, query_width], &[_, positions, _], &[_, _, value_width]) => {
-                let query_heads = node.integer("q_num_heads")?;
-                let heads = node.integer("kv_num_heads")?;
-                (query_heads >= 1 && heads >= 1).then_some(Attention {
-                    batch,
-                    heads: [query_heads, heads],
-                    queries,
-                    positions: positions.checked_add(past)?,
-                    depths: [
-                        query_width.checked_div(query_heads)?,
-                        value_width.checked_div(heads)?,
-                    ],
-                    is_packed: true,
-                })
+                positions,
+                [depth, value_depth],
+            ),
+            (&[batch, queries, width], Some(&[_, positions, _]), Some(&[_, _, value_width])) => {
+                let heads = [query_heads()?, heads()?];
+                let depths = [of(width, heads[0])?, of(value_width, heads[1])?];
+                (batch, heads, queries, positions, depths)
             }
-            _ => None,
-        }
-    }
-
-    /// Multiply-accumulates of ONNX Runtime's `MultiHeadAttention`, whose operands have three dimensions.
-    pub(super) fn multi_head_attention_macs(&self, node: &Node<'a>) -> Option<i64> {
-        let (&[batch, queries, width], &[_, positions, _]) =
-            (self.shape(node, 0)?, self.shape(node, 1)?)
-        else {
-            return None;
+            _ => return None,
         };
-        product(&[batch, queries, positions, width, 2])
+        Some(Attention {
+            batch,
+            heads,
+            queries,
+            positions: positions.checked_add(past)?,
+            depths,
+            is_packed: operand(0)?.len() != 4,
+        })
     }
 }

@@ -169,18 +169,22 @@ impl<'a> Converter<'a> {
 
     /// Batches of matrices broadcast; a vector is a row on the left and a column on the right.
     fn against_product(&self, node: &Node<'a>, [left, right]: [usize; 2]) -> Option<&'static str> {
-        let (left, right) = (self.shape(node, left)?, self.shape(node, right)?);
+        let factor = |at: usize| match node.text.op_type {
+            "MatMul" => self.factor(node, at)?.shape,
+            _ => self.shape_of(node, at),
+        };
+        let (left, right) = (factor(left)?, factor(right)?);
         let (Some(inner), Some(&last)) = (left.last(), right.last()) else {
             return Some("a factor has no dimensions");
         };
-        let depth = match right {
-            [.., depth, _] => *depth,
+        let depth = match right[..] {
+            [.., depth, _] => depth,
             _ => last,
         };
         if *inner != depth {
             return Some(OTHER_DEPTHS);
         }
-        let batches = [left, right].map(|shape| {
+        let batches = [&left, &right].map(|shape| {
             let n = shape.len().saturating_sub(2);
             shape.get(..n).unwrap_or_default()
         });

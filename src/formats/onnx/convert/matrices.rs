@@ -1,16 +1,18 @@
 //! Matrix products.
 
+use std::sync::Arc;
+
 use super::Converter;
-use super::value::{Value, broadcast, identity};
+use super::value::{Constant, Place, Value, broadcast, identity};
 use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
-use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
 
 impl<'a> Converter<'a> {
     pub(super) fn matrix(&mut self, node: &'a Node<'a>) -> Option<()> {
         match node.text.op_type {
             "MatMul" | "MatMulInteger" => {
-                let [a, b] = [self.input(node, 0)?, self.input(node, 1)?];
+                let [a, b] = [self.factor(node, 0)?, self.factor(node, 1)?];
                 self.mat_mul(&a, &b, self.output(node)?)
             }
             "QLinearMatMul" => {
@@ -20,6 +22,24 @@ impl<'a> Converter<'a> {
             "Gemm" => self.gemm(node),
             _ => None,
         }
+    }
+
+    /// A factor as the attributes of ONNX Runtime's `FusedMatMul` turn it, which ONNX's `MatMul` does not have.
+    pub(super) fn factor(&self, node: &Node<'a>, at: usize) -> Option<Value<'a>> {
+        let names = [["transBatchA", "transA"], ["transBatchB", "transB"]];
+        let [of_batch, of_matrix] = names.get(at)?.map(|name| node.integer(name) == Some(1));
+        let mut value = self.input(node, at)?;
+        let last = value.rank()?.checked_sub(1)?;
+        if of_batch {
+            // The first dimension becomes the rows.
+            for axis in 1..last {
+                value = swapped(value, [axis.checked_sub(1)?, axis])?;
+            }
+        }
+        if of_matrix {
+            value = swapped(value, [last.checked_sub(1)?, last])?;
+        }
+        Some(value)
     }
 
     fn mat_mul(&mut self, a: &Value<'a>, b: &Value<'a>, output: Name<'a>) -> Option<()> {
@@ -110,6 +130,28 @@ impl<'a> Converter<'a> {
         )
     }
 
+    /// ONNX Runtime's product by weights of a few bits, which lie in blocks of bytes.
+    pub(super) fn packed_product(&mut self, node: &'a Node<'a>) -> Option<()> {
+        matches!(node.text.op_type, "MatMulNBits" | "MatMulBnb4").then_some(())?;
+        let [a, mut weights] = [self.input(node, 0)?, self.input(node, 1)?];
+        let (units, depth) = (node.integer("N")?, node.integer("K")?);
+        let Place::Constant(bytes) = &weights.place else {
+            return None;
+        };
+        let (of_type, n_each) = match node.integer("bits") {
+            Some(8) => (TensorType::Int8, 1),
+            _ => (TensorType::Int4, 2),
+        };
+        weights.place = Place::Constant(Constant {
+            n_stored: bytes.n_stored.saturating_mul(n_each),
+            stored: Some(Arc::new((of_type, None))),
+            ..Constant::default()
+        });
+        let bias = self.input(node, 5);
+        let output = self.output(node)?;
+        self.fully_connected(&a, &weights, [units, depth], bias.as_ref(), output)
+    }
+
     fn gemm(&mut self, node: &'a Node<'a>) -> Option<()> {
         let (output, mut a, b) = (
             self.output(node)?,
@@ -124,7 +166,7 @@ impl<'a> Converter<'a> {
         };
         if is_turned("transA") {
             std::mem::swap(&mut rows, &mut depth);
-            a = self.transposed_matrix(a)?;
+            a = swapped(a, [0, 1])?;
         }
         if is_turned("transB") {
             std::mem::swap(&mut depth_b, &mut units);
@@ -136,7 +178,7 @@ impl<'a> Converter<'a> {
             return self.fully_connected(&a, &b, [units, depth], bias.as_ref(), output);
         }
         let b = if is_turned("transB") {
-            self.transposed_matrix(b)?
+            swapped(b, [0, 1])?
         } else {
             b
         };
@@ -190,15 +232,21 @@ impl<'a> Converter<'a> {
             options,
         )
     }
+}
 
-    /// A matrix the other way round, where it lies.
-    fn transposed_matrix(&mut self, mut value: Value<'a>) -> Option<Value<'a>> {
-        value.shape.as_mut()?.reverse();
-        if let super::Place::Tensor { perm, .. } = &mut value.place {
-            for axis in perm.iter_mut() {
-                *axis = 1usize.checked_sub(*axis)?;
-            }
+/// A value with two dimensions the other way round, where it lies.
+fn swapped(mut value: Value, [one, other]: [usize; 2]) -> Option<Value> {
+    let shape = value.shape.as_mut()?;
+    (one.max(other) < shape.len()).then_some(())?;
+    shape.swap(one, other);
+    if let Place::Tensor { perm, .. } = &mut value.place {
+        for axis in perm.iter_mut() {
+            *axis = match *axis {
+                axis if axis == one => other,
+                axis if axis == other => one,
+                axis => axis,
+            };
         }
-        Some(value)
     }
+    Some(value)
 }

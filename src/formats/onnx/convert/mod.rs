@@ -40,6 +40,7 @@ use self::value::{
     Constant, Known, Place, Value, axes, channels_last, exact_integer, identity, is_short, product,
 };
 use super::Dimensions;
+use super::contrib;
 use super::error::ParseError;
 use super::limits::*;
 use super::names::Name;
@@ -460,7 +461,7 @@ impl<'a> Converter<'a> {
     fn known_operator(&mut self, node: &'a Node<'a>) -> Option<()> {
         match node.text.domain {
             "" | "ai.onnx" => {}
-            "com.microsoft" => return self.quantized(node),
+            contrib::DOMAIN => return self.quantized(node).or_else(|| self.packed_product(node)),
             _ => return None,
         }
         self.arithmetic(node)

@@ -15,7 +15,7 @@ impl<'a> Converter<'a> {
         match node.text.op_type {
             "Softmax" | "LogSoftmax" => self.softmax(node, output, &x, shape),
             "BatchNormalization" => self.batch_normalization(node, output, &x, &shape),
-            "LayerNormalization" | "RMSNormalization" => {
+            "LayerNormalization" | "RMSNormalization" | "SimplifiedLayerNormalization" => {
                 let first = axis(node.integer("axis").unwrap_or(-1), rank)?;
                 let is_centred = node.text.op_type == "LayerNormalization";
                 let affine = [self.input(node, 1), self.input(node, 2)];

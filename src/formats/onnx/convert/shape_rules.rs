@@ -44,7 +44,6 @@ const ELEMENTWISE: &[&str] = &[
     "ScatterND",
     "Selu",
     "Shrink",
-    "SimplifiedLayerNormalization",
     "Sinh",
     "Softsign",
     "SwiGLU",
@@ -56,20 +55,7 @@ const ELEMENTWISE: &[&str] = &[
 ];
 
 /// Operators of ONNX Runtime whose first result has the shape of their first input.
-const CONTRIB_ELEMENTWISE: &[&str] = &[
-    "BiasAdd",
-    "BiasGelu",
-    "BiasSoftmax",
-    "FastGelu",
-    "GroupNorm",
-    "GroupQueryAttention",
-    "MultiHeadAttention",
-    "QuickGelu",
-    "RotaryEmbedding",
-    "SkipGroupNorm",
-    "SkipLayerNormalization",
-    "SkipSimplifiedLayerNormalization",
-];
+const CONTRIB_ELEMENTWISE: &[&str] = &["BiasAdd", "GroupNorm", "RotaryEmbedding", "SkipGroupNorm"];
 
 /// Operators of classical learning (`ai.onnx.ml`) that change each value.
 const ML_ELEMENTWISE: &[&str] = &["Binarizer", "Imputer", "Normalizer", "Scaler"];
@@ -140,28 +126,21 @@ impl<'a> Converter<'a> {
     }
 
     fn contrib_shape(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
-        let name = node.text.op_type;
-        if place > 0 {
-            return None;
-        }
-        match name {
-            "Attention" | "QAttention" | "MatMulNBits" | "FusedMatMul" => {
-                let (mut shape, units) = self.contrib_product(node)?;
-                *shape.last_mut()? = units;
-                Some(shape)
-            }
-            "EmbedLayerNormalization" => {
+        match (node.text.op_type, place) {
+            ("MultiHeadAttention" | "GroupQueryAttention", _) => self.attention_shape(node, place),
+            ("Attention" | "QAttention", 0) => {
                 let mut shape = self.shape_of(node, 0)?;
-                shape.push(*self.shape_of(node, 2)?.last()?);
+                // Queries, keys and values are projected by one matrix.
+                *shape.last_mut()? = self.shape(node, 1)?.last()?.checked_div(3)?;
                 Some(shape)
             }
-            _ if CONTRIB_ELEMENTWISE.contains(&name) => self.shape_of(node, 0),
+            (name, 0) if CONTRIB_ELEMENTWISE.contains(&name) => self.shape_of(node, 0),
             _ => None,
         }
     }
 
     #[inline(never)]
-    fn shape_of(&self, node: &Node<'a>, position: usize) -> Option<Vec<i64>> {
+    pub(super) fn shape_of(&self, node: &Node<'a>, position: usize) -> Option<Vec<i64>> {
         self.shape(node, position).map(<[i64]>::to_vec)
     }
 
@@ -453,22 +432,23 @@ impl<'a> Converter<'a> {
                 _ => 0,
             },
             ("ai.onnx.ml", name) if ML_ELEMENTWISE.contains(&name) => 0,
-            (contrib::DOMAIN, "MatMulNBits" | "FusedMatMul") => {
-                let (shape, units) = self.contrib_product(node)?;
-                product(&shape)?.checked_mul(units)?
-            }
             (contrib::DOMAIN, "Attention" | "QAttention") => {
-                let (shape, units) = self.contrib_product(node)?;
-                let &[batch, steps, depth] = shape.as_slice() else {
+                let &[batch, steps, depth] = self.shape(node, 0)? else {
                     return None;
                 };
-                let projections = product(&[batch, steps, depth, units, 3])?;
-                projections.checked_add(product(&[batch, steps, steps, units, 2])?)?
+                let projected = *self.shape(node, 1)?.last()?;
+                let past = match (self.shape(node, 4), self.shape(node, 8)) {
+                    (Some(&[_, _, _, past, _]), _) | (_, Some(&[_, _, _, past, _])) => past,
+                    _ => 0,
+                };
+                let scores = product(&[2, steps.checked_add(past)?, projected.checked_div(3)?])?;
+                let each = product(&[depth, projected])?.checked_add(scores)?;
+                product(&[batch, steps, each])?
             }
-            (contrib::DOMAIN, "MultiHeadAttention") => self.multi_head_attention_macs(node)?,
-            (contrib::DOMAIN, name) if CONTRIB_ELEMENTWISE.contains(&name) => {
-                return (name != "GroupQueryAttention").then_some(0);
+            (contrib::DOMAIN, "MultiHeadAttention" | "GroupQueryAttention") => {
+                self.attention_macs(node)?
             }
+            (contrib::DOMAIN, name) if CONTRIB_ELEMENTWISE.contains(&name) => 0,
             _ => return None,
         };
         u64::try_from(macs).ok()
@@ -479,25 +459,6 @@ impl<'a> Converter<'a> {
         let weights = self.shape_of(node, weights_position)?;
         let outputs = product(&self.convolved_shape(node, weights_position)?)?;
         outputs.checked_mul(product(weights.get(1..)?)?)
-    }
-
-    /// First operand of a product by weights, in ONNX Runtime's operators, and the number of columns of the result.
-    fn contrib_product(&self, node: &Node<'a>) -> Option<(Vec<i64>, i64)> {
-        let shape = self.shape_of(node, 0)?;
-        let units = match node.text.op_type {
-            "MatMulNBits" => node.integer("N")?,
-            // Queries, keys and values are projected by one matrix.
-            "Attention" | "QAttention" => self.shape_of(node, 1)?.last()?.checked_div(3)?,
-            _ => {
-                let is = |name: &str| node.integer(name) == Some(1);
-                let is_plain = !is("transA") && !is("transBatchA") && !is("transBatchB");
-                let &[depth, units] = self.shape_of(node, 1)?.as_slice() else {
-                    return None;
-                };
-                is_plain.then_some(if is("transB") { depth } else { units })?
-            }
-        };
-        Some((shape, units))
     }
 }
 

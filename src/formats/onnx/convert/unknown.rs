@@ -72,8 +72,10 @@ impl<'a> Converter<'a> {
             })
             .collect();
         let macs = self.foreign_macs(node);
+        // Further results that are left out have no name.
         let outputs = node.outputs.iter().enumerate();
         let outputs: Vec<usize> = outputs
+            .filter(|(place, output)| *place == 0 || !output.is_empty())
             .map(|(place, &output)| self.unknown_output(node, place, output))
             .collect();
         let code = OperatorCode::from_name(&Self::foreign_name(node));
