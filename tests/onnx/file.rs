@@ -21,6 +21,7 @@ const WHOLE: &[&str] = &[
     "ceil_mode",
     "group",
     "hidden_size",
+    "k",
     "keepdims",
     "num_groups",
     "num_heads",

@@ -36,6 +36,28 @@ fn shapes_that_are_computed_are_known() {
     );
 }
 
+/// TFLite's operator searches the last dimension; before opset 10 the number is an attribute.
+#[test]
+fn the_largest_along_any_dimension_are_found() {
+    let file = File::default()
+        .input("x", &[1, 9, 4].map(Size::Of))
+        .integers("three", &[3])
+        .node("TopK", &["x", "three"], "a", &[("axis", &[1])])
+        .node("TopK", &["a"], "b", &[("k", &[2])])
+        .node("GlobalLpPool", &["b"], "y", &[])
+        .output("y");
+    check(
+        &file,
+        &[
+            ("TRANSPOSE", &[1, 4, 9]),
+            ("TOPK_V2", &[1, 4, 3]),
+            ("TRANSPOSE", &[1, 3, 4]),
+            ("TOPK_V2", &[1, 3, 2]),
+            ("ONNX:GlobalLpPool", &[1, 3, 1]),
+        ],
+    );
+}
+
 /// What scikit-learn's converter writes before a network; ONNX Runtime's results have these shapes.
 #[test]
 fn scaled_features_have_the_shape_of_the_features() {

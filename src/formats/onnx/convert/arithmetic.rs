@@ -65,7 +65,7 @@ impl<'a> Converter<'a> {
             return self.unary(kind, &value, output, BuiltinOptions::Absent);
         }
         match op_type {
-            "Identity" | "Dropout" => {
+            "Identity" | "Dropout" | "Optional" | "OptionalGetElement" => {
                 let (value, shape) = self.input_with_shape(node, 0)?;
                 self.alias(output, &value, shape, value.perm()?)
             }

@@ -7,7 +7,8 @@ use super::value::product;
 use crate::formats::onnx::proto::Node;
 
 impl<'a> Converter<'a> {
-    /// Shape of an `Einsum`'s result, and its multiply-accumulates: the product of the sizes of all labels.
+    /// Shape of an `Einsum`'s result, and its multiply-accumulates: the product of the sizes of all labels, or none of
+    /// one operand.
     pub(super) fn einsum(&self, node: &Node<'a>) -> Option<(Vec<i64>, i64)> {
         let equation = without_spaces(node.text("equation")?)?;
         let (operands, result) = operands_and_result(&equation);
@@ -42,7 +43,8 @@ impl<'a> Converter<'a> {
         let sides = result.iter().map(|label| sizes.get(label).copied());
         let shape: Vec<i64> = sides.collect::<Option<_>>()?;
         let all: Vec<i64> = sizes.into_values().collect();
-        Some((shape, product(&all)?))
+        let is_product = operands.contains(',');
+        Some((shape, if is_product { product(&all)? } else { 0 }))
     }
 }
 

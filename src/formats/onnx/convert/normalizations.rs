@@ -93,7 +93,7 @@ impl<'a> Converter<'a> {
     }
 
     /// The order of a value, or one with this dimension last.
-    fn order_with_last(&self, x: &Value<'a>, along: usize) -> Option<Vec<usize>> {
+    pub(super) fn order_with_last(&self, x: &Value<'a>, along: usize) -> Option<Vec<usize>> {
         let perm_of_x = x.perm()?;
         if perm_of_x.last() == Some(&along) {
             return Some(perm_of_x);

@@ -2,9 +2,7 @@
 
 use super::Converter;
 use super::formulas::without_activation;
-use super::value::{
-    Perm, Value, axis, exact_integer, identity, narrow, order_without, stored_axis, stored_shape,
-};
+use super::value::{Perm, Value, axis, narrow, order_without, stored_axis, stored_shape};
 use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
@@ -111,13 +109,15 @@ impl<'a> Converter<'a> {
         mut shape: Vec<i64>,
     ) -> Option<()> {
         let along = axis(node.integer("axis").unwrap_or(-1), shape.len())?;
-        let k = self.input(node, 1)?.number().and_then(exact_integer)?;
-        (along == shape.len().checked_sub(1)? && k >= 0 && k <= *shape.last()?).then_some(())?;
-        let perm = identity(shape.len());
+        // An attribute before opset 10.
+        let k = (node.integer("k")).or_else(|| self.whole_number_of(node, 1))?;
+        let side = shape.get_mut(along)?;
+        (0..=*side).contains(&k).then_some(())?;
+        *side = k;
+        let perm = self.order_with_last(x, along)?;
         let tensor = self.tensor_in_order(x, &perm)?;
         self.limits.spend_operator(2)?;
         let n = self.network.builder.integers("k", vec![], &[narrow(k)?]);
-        *shape.last_mut()? = k;
         let mut outputs = Vec::new();
         for (at, of_type) in [x.tensor_type, TensorType::Int32].into_iter().enumerate() {
             let name = node.outputs.get(at).copied().unwrap_or_default();

@@ -335,6 +335,7 @@ impl<'a> Converter<'a> {
                 let regions = *self.shape_of(node, 1)?.first()?;
                 after(&[regions, *shape.get(1)?], &node.integers("pooled_shape")?)
             }
+            "GlobalLpPool" => after(shape.get(..2)?, &vec![1; shape.len().checked_sub(2)?]),
             "MaxUnpool" => match self.integers_of(node, 2) {
                 Some(shape) => Some(shape),
                 None => {
