@@ -382,6 +382,8 @@ fn unknown_work_has_no_estimate() {
         ("QNNExecutionProvider_QNN_1_0", "com.microsoft"),
         ("TIDL_0", ""),
         ("DPU", "com.xilinx"),
+        // Of images whose channels are in blocks.
+        ("GlobalAveragePool", "com.microsoft.nchwc"),
     ];
     for (op_type, domain) in names {
         let program = behind_a_convolution(op_type, domain, &[1]);

@@ -19,7 +19,8 @@ const TREES: &[&str] = &[
 ];
 
 /// Parts of the names, in small letters, of nodes that stand for compiled programs: ONNX Runtime's contexts and the nodes
-/// that its execution providers make, TensorRT's engines, and the nodes of TI, Hailo and AMD.
+/// that its execution providers make, TensorRT's engines, the nodes of TI, Hailo and AMD, and those that ONNX Runtime writes
+/// for one processor, whose channels are in blocks and padded (`com.microsoft.nchwc`).
 const PROGRAMS: &[&str] = &[
     "epcontext",
     "executionprovider",
@@ -29,6 +30,7 @@ const PROGRAMS: &[&str] = &[
     "tidl",
     "hailo",
     "xilinx",
+    "nchwc",
 ];
 
 /// Whether a name without a domain is that of a vendor's plugin, such as `EfficientNMS_TRT`: no operator of ONNX or of ONNX
