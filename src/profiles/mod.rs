@@ -36,10 +36,12 @@ pub fn read(bytes: &[u8], clock_mhz: Option<f64>) -> Result<Profile, ProfileErro
         return Err(ProfileError::TooLarge { found: bytes.len() });
     }
     let text = match bytes {
-        // What PowerShell writes. Tools print letters of Latin-1 alone, whose other byte is zero.
+        // What PowerShell writes: UTF-16, of which halves of pairs become the sign of replacement.
         [0xff, 0xfe, rest @ ..] => {
-            let letters = rest.iter().filter(|&&byte| byte != 0);
-            Cow::Owned(letters.map(|&byte| char::from(byte)).collect())
+            let units = rest.as_chunks().0.iter();
+            let letters = units.map(|&unit| u32::from(u16::from_le_bytes(unit)));
+            let letter = |code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+            Cow::Owned(letters.map(letter).collect())
         }
         _ => Cow::Borrowed(
             std::str::from_utf8(bytes).map_err(|error| ProfileError::NotText {
