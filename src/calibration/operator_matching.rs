@@ -197,6 +197,7 @@ impl By {
         Self::Class,
         Self::ToolClass,
         Self::ClassOfXnnpack,
+        // Again: without what XNNPACK's kernels ran, there may be as many on both sides.
         Self::ToolClass,
     ];
 

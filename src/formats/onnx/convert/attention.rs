@@ -77,7 +77,7 @@ impl<'a> Converter<'a> {
             None if past_at > 4 => query_heads(),
             heads => heads.filter(|heads| *heads >= 1),
         };
-        let of = |width: i64, heads: i64| width.checked_div(heads);
+        let per_head = |width: i64, heads: i64| width.checked_div(heads);
         let (batch, heads, queries, positions, depths) = match (operand(0)?, operand(1), operand(2))
         {
             // Queries, keys and values of each head, or of all heads, lie beside each other.
@@ -85,7 +85,7 @@ impl<'a> Converter<'a> {
             (&[batch, steps, width], None | Some([]), _) => {
                 let heads = [query_heads()?, heads()?];
                 let n = heads[1].checked_mul(2)?.checked_add(heads[0])?;
-                (batch, heads, steps, steps, [of(width, n)?; 2])
+                (batch, heads, steps, steps, [per_head(width, n)?; 2])
             }
             (&[batch, steps, _], Some(&[_, positions, heads, 2, depth]), _) => {
                 (batch, [heads; 2], steps, positions, [depth; 2])
@@ -106,7 +106,7 @@ impl<'a> Converter<'a> {
             ),
             (&[batch, queries, width], Some(&[_, positions, _]), Some(&[_, _, value_width])) => {
                 let heads = [query_heads()?, heads()?];
-                let depths = [of(width, heads[0])?, of(value_width, heads[1])?];
+                let depths = [per_head(width, heads[0])?, per_head(value_width, heads[1])?];
                 (batch, heads, queries, positions, depths)
             }
             _ => return None,
