@@ -44,8 +44,8 @@ costs! {
     GroupedUnaligned "grouped_unaligned_macs",
     GroupedThin "grouped_thin_macs",
     GroupedSlow "grouped_slow_values",
-    GroupedPermutedMacs "grouped_permuted_macs",
-    GroupedPermutedValues "grouped_permuted_values",
+    GroupedOdd "grouped_odd_values",
+    GroupedNarrow "grouped_narrow_values",
     DepthwiseMacs "depthwise_macs",
     DepthwiseReads "depthwise_reads",
     DepthwiseWrites "depthwise_writes",
@@ -122,10 +122,14 @@ const ALIGNMENT: f64 = 8.0;
 /// Height of a feature map below which a tile of positions is not full.
 const SMALL_MAP: f64 = 8.0;
 /// Training with channels last has fast kernels for groups of at most so many channels, if there are many channels or
-/// groups. By the measurements of the families that are not final.
+/// groups, and each group reads as many channels as it writes. By the measurements of the families that are not final.
 const MAX_FAST_GROUP: f64 = 48.0;
 const MAX_FEW_CHANNELS: f64 = 128.0;
 const MANY_GROUPS: f64 = 32.0;
+/// The slow kernels take a time for each value that grows with the channels of a group, up to so many.
+const SLOW_GROUP: f64 = 32.0;
+/// With channels last, groups that read fewer channels than this have a slow kernel.
+const NARROW_GROUP: f64 = 4.0;
 /// Heads with fewer channels than this leave tiles of fused attention unused.
 const THIN_HEAD: f64 = 32.0;
 
@@ -349,9 +353,11 @@ impl<'k> KernelWork<'k> {
             Cost::GroupedThin,
             macs * ALIGNMENT / columns.min(depth).max(1.0),
         );
-        if self.is_permuted {
-            self.add(Cost::GroupedPermutedMacs, macs);
-            self.add(Cost::GroupedPermutedValues, reads + writes);
+        if self.is_permuted && !(columns as u64).is_power_of_two() {
+            self.add(Cost::GroupedOdd, reads + writes);
+        }
+        if self.is_permuted && depth < NARROW_GROUP {
+            self.add(Cost::GroupedNarrow, reads + writes);
         }
     }
 
@@ -360,9 +366,11 @@ impl<'k> KernelWork<'k> {
         let kernel = self.kernel;
         let columns = kernel.columns / kernel.groups.max(1.0);
         let is_slow = columns > MAX_FAST_GROUP
-            || kernel.columns <= MAX_FEW_CHANNELS && kernel.groups < MANY_GROUPS;
+            || kernel.columns <= MAX_FEW_CHANNELS && kernel.groups < MANY_GROUPS
+            || columns != self.depth;
         if kernel.kind == Kind::Grouped && is_slow {
-            self.add(Cost::GroupedSlow, self.reads + self.writes);
+            let share = (columns / SLOW_GROUP).min(1.0);
+            self.add(Cost::GroupedSlow, (self.reads + self.writes) * share);
         }
         if kernel.kind == Kind::Convolution && self.unaligned() > 0.0 {
             self.add(Cost::ConvolutionUnpadded, self.macs);

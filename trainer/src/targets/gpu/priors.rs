@@ -72,7 +72,7 @@ fn unit(name: &str) -> Unit {
     use Unit::{Milliseconds, Products, Slow, Values};
     match name {
         "stem_macs" | "recurrent_macs" => Products(3.0),
-        "grouped_macs" | "grouped_permuted_macs" | "attention_macs" => Products(1.5),
+        "grouped_macs" | "attention_macs" => Products(1.5),
         "matrix_product_macs" => Products(2.0),
         "grouped_thin_macs" | "attention_thin_macs" => Products(1.0),
         "convolution_small_map_macs" | "pointwise_small_map_macs" => Products(0.2),
@@ -89,8 +89,10 @@ fn unit(name: &str) -> Unit {
         | "pool_window_elements"
         | "attention_scores"
         | "attention_unaligned_masked_scores"
-        | "first_values"
-        | "grouped_permuted_values" => Values(SURCHARGE, UNCERTAIN),
+        | "first_values" => Values(SURCHARGE, UNCERTAIN),
+        "grouped_odd_values" => Values(2.0, UNCERTAIN),
+        // A kernel without tensor cores.
+        "grouped_narrow_values" => Values(10.0, UNCERTAIN),
         "attention_masked_scores" | "biased_convolution_writes" => Values(1.0, UNCERTAIN),
         "normalisation_elements" | "softmax_elements" | "other_elements" => Values(1.5, KNOWN),
         "casts" => Values(3.0, UNCERTAIN),
