@@ -438,6 +438,48 @@ fn operands_are_padded_to_multiples_of_eight() {
     );
 }
 
+/// What decides the kernel of a grouped convolution with channels last, on 10 × 10 positions: in training, values count by the
+/// share of 32 channels that a group has where it is wide, one of few channels, or reads fewer than it writes; in both modes,
+/// all values count where the channels of a group are no power of two, and where it reads fewer than four.
+#[test]
+fn groups_count_by_their_kernels_with_channels_last() {
+    // Groups, channels that each reads, and that each writes; then values in training, and odd and narrow ones.
+    for (groups, reads, writes, slow, is_odd, is_narrow) in [
+        (32, 4, 4, 0.0, false, false),
+        (32, 2, 2, 0.0, false, true),
+        (32, 4, 8, 0.25, false, false),
+        (4, 16, 16, 0.5, false, false),
+        (16, 24, 24, 0.0, true, false),
+        (4, 64, 64, 1.0, false, false),
+    ] {
+        let [inputs, outputs] = [groups * reads, groups * writes];
+        let mut graph = Graph::new(&[1, 10, 10, inputs]);
+        let weights = graph.constant(&[outputs, 3, 3, reads]);
+        let out = graph.add("CONV_2D", &["x", &weights], &[1, 10, 10, outputs]);
+        let kernels = kernels_of(&graph.text(&out));
+        let count = |name, mode| counted(name, &kernels, "rtx-3090-channels-last", mode).round();
+        let values = f64::from(100 * (inputs + outputs));
+        let expected = [
+            values * slow,
+            if is_odd { values } else { 0.0 },
+            if is_narrow { values } else { 0.0 },
+        ];
+        let training = [
+            count("grouped_slow_values", Mode::Training),
+            count("grouped_odd_values", Mode::Training),
+            count("grouped_narrow_values", Mode::Training),
+        ];
+        let shape = format!("{groups} groups of {reads} and {writes}");
+        assert_eq!(training, expected, "{shape}");
+        let inference = [
+            count("grouped_slow_values", Mode::Inference),
+            count("grouped_odd_values", Mode::Inference),
+            count("grouped_narrow_values", Mode::Inference),
+        ];
+        assert_eq!(inference, [0.0, expected[1], expected[2]], "{shape}");
+    }
+}
+
 /// What the intervals held of the final families is no less, and no more, than chance allows for intervals of 90 %.
 /// Networks of a family are wrong together, so that families count.
 #[test]
