@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
+use litecast::formats::onnx::Dimensions;
 use litecast::formats::tflite::{self, BuiltinOptions, Model, OpKind, TensorType};
 use litecast::formats::{distribution, graph_json};
 use litecast::graph::shapes::inference;
@@ -438,4 +439,114 @@ fn what_contradicts_the_format_is_refused_with_its_place() {
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(part), "{error}");
     }
+}
+
+#[test]
+fn constants_that_fit_no_operand_are_contradictions() {
+    // As LiteRT prepares or runs these operators: a constant or an attribute that it takes, and one that it refuses.
+    let image = json!([1, 4, 4, 4]);
+    let cases = [
+        ("CUMSUM", &image, [json!([3]), json!([4])], None),
+        ("REVERSE_V2", &image, [json!([-4]), json!([-5])], None),
+        (
+            "MIRROR_PAD",
+            &json!([1, 10, 4, 4]),
+            [
+                json!([0, 0, 3, 3, 0, 0, 0, 0]),
+                json!([0, 0, 4, 2, 0, 0, 0, 0]),
+            ],
+            Some(json!({ "mode": "REFLECT" })),
+        ),
+        (
+            "GATHER",
+            &json!([1, 2, 4, 4]),
+            [json!([0, 3]), json!([0, 4])],
+            Some(json!({ "axis": 1 })),
+        ),
+        (
+            "GATHER",
+            &json!([2, 4, 4, 4]),
+            [json!([0, 0]), json!([0, 1])],
+            None,
+        ),
+    ];
+    for (kind, output, values, attributes) in cases {
+        let n_found = values.map(|values| {
+            let shape = match kind {
+                "MIRROR_PAD" => json!([4, 2]),
+                _ => json!([values.as_array().unwrap().len()]),
+            };
+            n_contradictions(json!({
+                "format": "litecast-graph",
+                "version": 1,
+                "name": kind,
+                "inputs": ["x"],
+                "outputs": ["y"],
+                "tensors": [
+                    { "name": "x", "shape": image, "type": "float32" },
+                    { "name": "c", "shape": shape, "type": "int32", "constant": true, "values": values },
+                    { "name": "y", "shape": output, "type": "float32" },
+                ],
+                "operators": [{ "kind": kind, "inputs": ["x", "c"], "outputs": ["y"], "attributes": attributes.clone().unwrap_or(json!({})) }],
+            }))
+        });
+        assert_eq!(n_found, [0, 1], "{kind}");
+    }
+    for (kind, attributes, shapes, n_found) in [
+        (
+            "CONCATENATION",
+            json!({ "axis": 1 }),
+            [&image, &image, &json!([1, 8, 4, 4])],
+            0,
+        ),
+        // The axis of an exporter that leaves it out.
+        (
+            "CONCATENATION",
+            json!({ "axis": 0 }),
+            [&image, &image, &json!([1, 8, 4, 4])],
+            0,
+        ),
+        (
+            "CONCATENATION",
+            json!({ "axis": 9 }),
+            [&image, &image, &json!([1, 8, 4, 4])],
+            1,
+        ),
+        (
+            "PACK",
+            json!({ "axis": 5 }),
+            [&image, &image, &json!([2, 1, 4, 4, 4])],
+            1,
+        ),
+        ("ADD_N", json!({}), [&image, &image, &image], 0),
+        ("ADD_N", json!({}), [&image, &json!([1, 4]), &image], 1),
+    ] {
+        let [one, other, output] = shapes;
+        let found = n_contradictions(json!({
+            "format": "litecast-graph",
+            "version": 1,
+            "name": kind,
+            "inputs": ["x", "z"],
+            "outputs": ["y"],
+            "tensors": [
+                { "name": "x", "shape": one, "type": "float32" },
+                { "name": "z", "shape": other, "type": "float32" },
+                { "name": "y", "shape": output, "type": "float32" },
+            ],
+            "operators": [{ "kind": kind, "inputs": ["x", "z"], "outputs": ["y"], "attributes": attributes }],
+        }));
+        assert_eq!(found, n_found, "{kind} {attributes}");
+    }
+}
+
+/// Of a graph as JSON.
+fn n_contradictions(graph: Value) -> usize {
+    let document = graph.to_string();
+    let dimensions = Dimensions {
+        batch: 1,
+        named: &[],
+    };
+    let model = litecast::formats::read(document.as_bytes(), &dimensions).unwrap();
+    let graph = graph::build(&model, 0).unwrap();
+    analysis::contradictions::contradictions(&graph).len()
 }

@@ -5,7 +5,7 @@ use litecast::graph::build;
 
 use tract_onnx::pb::AttributeProto;
 
-use super::file::{FLOAT, File, Size};
+use super::file::{FLOAT, File, INT8, Size};
 use super::read;
 
 /// Contradictions of a file whose output is `y`, in words.
@@ -45,6 +45,13 @@ fn operands_that_contradict_each_other_are_told() {
             .integers("second", &[1])
             .integers("five", &[5])
             .integers("nine", &[9])
+            .integers("around", &[0, 0, 1, 1, 0, 0, 1, 1])
+            .integers("four", &[1, 1, 1, 1])
+            .integers("cut", &[0, 0, -9, 0, 0, 0, 0, 0])
+            .integers("thirds", &[3, 5])
+            .integers("eight", &[8])
+            .integers("twice_each", &[1, 1, 2, 2])
+            .integers("never_each", &[1, 1, -2, 2])
             .constant("twice", FLOAT, &[4], floats([1.0, 1.0, 2.0, 2.0]))
             .constant("never", FLOAT, &[4], floats([1.0, 1.0, f32::NAN, 2.0]))
             .constant("back", FLOAT, &[4], floats([1.0, 1.0, -2.0, 2.0]))
@@ -55,6 +62,8 @@ fn operands_that_contradict_each_other_are_told() {
             .weights("c6", &[6])
             .weights("lstm_w", &[1, 16, 8])
             .weights("lstm_r", &[1, 16, 4])
+            .weights("wider", &[1, 16, 9])
+            .integers("minus", &[-5])
     };
     type Attributes = &'static [(&'static str, &'static [i64])];
     type Node = (&'static [&'static str], Attributes);
@@ -330,6 +339,105 @@ fn operands_that_contradict_each_other_are_told() {
             "step",
         ),
         (
+            "Pad",
+            (&["x", "around"], &[]),
+            (&["x", "four"], &[]),
+            "no possible shape",
+        ),
+        (
+            "Pad",
+            (&["x", "around"], &[]),
+            (&["x", "cut"], &[]),
+            "no possible shape",
+        ),
+        (
+            "Pad",
+            (&["x", "thirds", "", "second"], &[]),
+            (&["x", "thirds", "", "nine"], &[]),
+            "no possible shape",
+        ),
+        (
+            "Split",
+            (&["x", "eight"], &[("axis", &[3])]),
+            (&["x", "nine"], &[("axis", &[3])]),
+            "no possible shape",
+        ),
+        (
+            "Tile",
+            (&["x", "twice_each"], &[]),
+            (&["x", "thirds"], &[]),
+            "no possible shape",
+        ),
+        (
+            "Tile",
+            (&["x", "twice_each"], &[]),
+            (&["x", "never_each"], &[]),
+            "no possible shape",
+        ),
+        (
+            "Unsqueeze",
+            (&["x", "first"], &[]),
+            (&["x", "four"], &[]),
+            "no possible shape",
+        ),
+        (
+            "Flatten",
+            (&["x"], &[("axis", &[4])]),
+            (&["x"], &[("axis", &[5])]),
+            "no possible shape",
+        ),
+        (
+            "CumSum",
+            (&["x", "second"], &[]),
+            (&["x", "nine"], &[]),
+            "no possible shape",
+        ),
+        (
+            "ReduceMean",
+            (&["x", "second"], &[]),
+            (&["x", "nine"], &[]),
+            "no possible shape",
+        ),
+        (
+            "OneHot",
+            (&["x", "five", "c4"], &[]),
+            (&["x", "minus", "c4"], &[]),
+            "no possible shape",
+        ),
+        (
+            "Slice",
+            (&["x", "first", "five", "second"], &[]),
+            (&["x", "first", "five", "nine"], &[]),
+            "axis is none",
+        ),
+        (
+            "GlobalAveragePool",
+            (&["x"], &[]),
+            (&["row"], &[]),
+            "no image",
+        ),
+        (
+            "Conv",
+            (&["x", "w333"], &[("pads", &[1, 1, 1, 1])]),
+            (&["x", "w333"], &[("pads", &[1, -1, 1, 1])]),
+            "less than 0",
+        ),
+        (
+            "MaxPool",
+            (&["x"], &[("kernel_shape", &[2, 2])]),
+            (
+                &["x"],
+                &[("kernel_shape", &[2, 2]), ("pads", &[0, 0, 0, -1])],
+            ),
+            "less than 0",
+        ),
+        (
+            "LSTM",
+            (&["x", "lstm_w", "lstm_r"], &[]),
+            (&["x", "wider", "lstm_r"], &[]),
+            "inner dimensions",
+        ),
+        (
             "Split",
             (&["x"], &[("num_outputs", &[1])]),
             (&["x"], &[("num_outputs", &[1 << 40])]),
@@ -360,6 +468,39 @@ fn operands_that_contradict_each_other_are_told() {
         let file = file.node("MultiHeadAttention", &["x"; 3], "y", &[attention]);
         let found = contradictions_of(file.domain("com.microsoft"));
         assert_eq!(found.len(), n_found, "{n_heads} heads: {found:?}");
+    }
+    for (q_heads, heads, n_found) in [(4, 2, 0), (4, 3, 1), (4, 0, 1)] {
+        let [q_heads, heads] = [[q_heads], [heads]];
+        let file = File::default().input("x", &[1, 16, 24].map(Size::Of));
+        let attributes = [("q_num_heads", &q_heads[..]), ("kv_num_heads", &heads[..])];
+        let found = contradictions_of(file.node("Attention", &["x"; 3], "y", &attributes));
+        assert_eq!(found.len(), n_found, "{heads:?} heads: {found:?}");
+    }
+    // Queries, keys and values of 24 each, by one matrix.
+    for (n_heads, n_found) in [(8, 0), (5, 1)] {
+        let file = File::default().input("x", &[1, 16, 24].map(Size::Of));
+        let file = file.weights("w", &[24, 72]);
+        let heads = [n_heads];
+        let file = file.node("Attention", &["x", "w"], "y", &[("num_heads", &heads[..])]);
+        let found = contradictions_of(file.domain("com.microsoft"));
+        assert_eq!(found.len(), n_found, "{n_heads} heads: {found:?}");
+    }
+    for (bits, block, n_found) in [(4, 32, 0), (8, 16, 0), (0, 32, 1), (4, 0, 1), (4, 48, 1)] {
+        let file = File::default().input("x", &[1, 16, 32].map(Size::Of));
+        let file = file.constant("w", INT8, &[4, 1, 16], vec![1; 64]);
+        let attributes = [("K", 32), ("N", 4), ("bits", bits), ("block_size", block)];
+        let attributes = attributes.map(|(name, value)| (name, [value]));
+        let attributes = attributes
+            .each_ref()
+            .map(|(name, value)| (*name, &value[..]));
+        let file = file.weights("s", &[4]);
+        let file = file.node("MatMulNBits", &["x", "w", "s"], "y", &attributes);
+        let found = contradictions_of(file.domain("com.microsoft"));
+        assert_eq!(
+            found.len(),
+            n_found,
+            "{bits} bits in blocks of {block}: {found:?}"
+        );
     }
     for (word, n_found) in [("SAME_UPPER", 0), ("NOTSET", 0), ("SAME", 1)] {
         let mut file = operands().node("Conv", &["x", "w333"], "y", &[]);

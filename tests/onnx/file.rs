@@ -16,16 +16,22 @@ pub const BOOL: i32 = 9;
 
 /// Attributes of one number; lists of one are lists.
 const WHOLE: &[&str] = &[
+    "K",
+    "N",
     "axis",
+    "bits",
+    "block_size",
     "blocksize",
     "ceil_mode",
     "group",
     "hidden_size",
     "k",
     "keepdims",
+    "kv_num_heads",
     "num_groups",
     "num_heads",
     "num_outputs",
+    "q_num_heads",
     "size",
     "to",
     "transB",

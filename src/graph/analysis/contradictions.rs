@@ -238,8 +238,8 @@ impl OperatorCall<'_> {
         self.against_rule_of(&operator).is_none()
     }
 
-    /// Whether the shapes fit the same operator along another axis. Exporters of graphs leave the axis out, and the
-    /// work is the same along any axis.
+    /// Whether the shapes fit the same operator along another axis than 0. Exporters of graphs leave the axis out, and
+    /// the work is the same along any axis.
     fn fits_along_another_axis(&self) -> bool {
         let rank = self.operands().map(|tensor| tensor.shape.len()).max();
         (0..rank.unwrap_or(0)).any(|at| {
@@ -251,6 +251,10 @@ impl OperatorCall<'_> {
             else {
                 return false;
             };
+            // The one of an option that is left out.
+            if *axis != 0 {
+                return false;
+            }
             *axis = at as i32;
             self.against_rule_of(&operator).is_none()
         })

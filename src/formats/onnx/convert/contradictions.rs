@@ -12,10 +12,22 @@ const OTHER_GROUPS: &str = "the channels are no multiple of the groups";
 const OTHER_HEADS: &str = "the heads do not divide a width";
 const NO_WINDOW_FITS: &str = "the window is larger than the padded input";
 const NO_AXIS: &str = "the axis is none of the dimensions";
+const NO_IMAGE: &str = "the input is no image";
 const NO_SIZE: &str = "a size or scale is no number above 0";
 
 /// Tensors have fewer values than this along a side.
 const MAX_SIDE: i64 = 0x7fff_ffff;
+
+/// Operators whose shape follows from that of their first operand and from what attributes and further operands say.
+const STATED: &[&str] = &[
+    "CumSum",
+    "Flatten",
+    "OneHot",
+    "Pad",
+    "Split",
+    "Tile",
+    "Unsqueeze",
+];
 
 /// Operators that broadcast all of their operands to the shape of their result.
 pub(super) const BROADCASTING: &[&str] = &[
@@ -50,12 +62,12 @@ impl<'a> Converter<'a> {
     pub(super) fn contradiction(&self, node: &Node<'a>) -> Option<&'static str> {
         match node.text.domain {
             "" | "ai.onnx" => {}
-            // Operands of another rank lie in memory in another way, as do those of the other kinds of attention.
             contrib::DOMAIN if node.text.op_type.ends_with("Attention") => {
-                let shape = self.shape(node, 0).filter(|shape| shape.len() == 3);
-                let is_one = node.text.op_type == "MultiHeadAttention";
-                let width = shape.filter(|_| is_one).and_then(|shape| shape.last());
-                return is_no_part(node, "num_heads", width).then_some(OTHER_HEADS);
+                let width = self.attended_width(node);
+                let heads = node.integer("num_heads");
+                let is_other = is_no_part(node, "num_heads", width.as_ref())
+                    || is_no_part(node, "kv_num_heads", heads.as_ref());
+                return is_other.then_some(OTHER_HEADS);
             }
             contrib::DOMAIN if node.text.op_type == "MatMulNBits" => {
                 return self.against_packed_product(node);
@@ -74,6 +86,10 @@ impl<'a> Converter<'a> {
             }
             "LSTM" | "GRU" | "RNN" => {
                 // The recurrent weights of ONNX Runtime's quantised one are transposed.
+                let depth = self.shape(node, 0)?.last()?;
+                if !self.shape(node, 1)?.get(1..)?.contains(depth) {
+                    return Some(OTHER_DEPTHS);
+                }
                 let sides = self.shape(node, 2)?.get(1..)?;
                 let units = node.integer("hidden_size")?;
                 (!sides.contains(&units)).then_some("hidden_size is not that of the weights")
@@ -160,8 +176,51 @@ impl<'a> Converter<'a> {
                 (!(0..=*side).contains(&n)).then_some("k is more than there are values")
             }
             "Slice" => {
+                let rank = self.shape(node, 0)?.len();
+                let named = self.list(node, "axes", 3);
+                if named.is_some_and(|named| axes(&named, rank).is_none()) {
+                    return Some(NO_AXIS);
+                }
                 let steps = self.integers_of(node, 4)?;
                 steps.contains(&0).then_some("a step is 0")
+            }
+            "GlobalAveragePool" | "GlobalMaxPool" => {
+                (self.shape(node, 0)?.len() < 3).then_some(NO_IMAGE)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a node that this reader could not convert has no shape although all that its shape follows from is known:
+    /// the operands after the first of a listed operator are few numbers, such as axes, sizes, repetitions and paddings. Of
+    /// an empty operand some shapes are not known.
+    pub(super) fn is_refused(&self, node: &Node<'a>) -> bool {
+        let name = node.text.op_type;
+        let is_listed = STATED.contains(&name) || name.starts_with("Reduce");
+        let is_full = |shape: &[i64]| shape.iter().all(|side| *side > 0);
+        let mut others = (1..node.inputs.len()).filter_map(|at| self.input(node, at));
+        is_listed
+            && matches!(node.text.domain, "" | "ai.onnx")
+            && self.shape(node, 0).is_some_and(is_full)
+            && self.output(node).is_some()
+            && others.all(|other| other.known().is_some())
+            && self.inferred_shape(node, 0).is_none()
+    }
+
+    /// The dimension that an attention of ONNX Runtime divides among its heads, where it is known: of operands of three
+    /// dimensions, not of packed ones.
+    fn attended_width(&self, node: &Node<'a>) -> Option<i64> {
+        let shape = self.shape(node, 0).filter(|shape| shape.len() == 3)?;
+        match node.text.op_type {
+            "MultiHeadAttention" => shape.last().copied(),
+            "GroupQueryAttention" => {
+                // Without keys, the queries are packed with them.
+                self.input(node, 1)?;
+                shape.last().copied()
+            }
+            // One matrix makes queries, keys and values, of equal width without an attribute.
+            "Attention" | "QAttention" if node.integers("qkv_hidden_sizes").is_none() => {
+                self.shape(node, 1)?.last()?.checked_div(3)
             }
             _ => None,
         }
@@ -256,6 +315,11 @@ impl<'a> Converter<'a> {
 
     /// The second operand has the weights of each of `N` units, in blocks that have all of `K` depths.
     fn against_packed_product(&self, node: &Node<'a>) -> Option<&'static str> {
+        let bits = node.integer("bits").unwrap_or(4);
+        let block = node.integer("block_size").unwrap_or(32);
+        if ![2, 4, 8].contains(&bits) || block < 16 || block.count_ones() != 1 {
+            return Some("there are no such bits or blocks");
+        }
         let (depth, units) = (node.integer("K")?, node.integer("N")?);
         let is_other = |side: Option<&i64>, named| side.is_some_and(|side| *side != named);
         let last = self.shape(node, 0).and_then(<[i64]>::last);
@@ -270,7 +334,7 @@ impl<'a> Converter<'a> {
     fn against_blocks(&self, node: &Node<'a>) -> Option<&'static str> {
         let block = node.integer("blocksize")?;
         let &[_, channels, rows, columns] = self.shape(node, 0)? else {
-            return Some("the input is no image");
+            return Some(NO_IMAGE);
         };
         let (divisor, sides) = if node.text.op_type == "DepthToSpace" {
             (block.saturating_mul(block), [channels, channels])
@@ -320,7 +384,10 @@ impl<'a> Converter<'a> {
         };
         let operands = [("q_num_heads", 0), ("kv_num_heads", 1), ("kv_num_heads", 2)];
         let mut others = operands.into_iter().filter_map(is_other);
-        (others.any(|is_other| is_other)).then_some(OTHER_HEADS)
+        let heads = node.integer("q_num_heads");
+        let is_other =
+            others.any(|is_other| is_other) || is_no_part(node, "kv_num_heads", heads.as_ref());
+        is_other.then_some(OTHER_HEADS)
     }
 
     /// 0 means the dimension of the input, and -1 the remaining size.
@@ -400,6 +467,9 @@ fn against_window(node: &Node, x: &[i64], kernel: &[i64]) -> Option<&'static str
     }
     if let Some(why) = against_sides(node, kernel) {
         return Some(why);
+    }
+    if (node.integers("pads")).is_some_and(|pads| pads.iter().any(|&pad| pad < 0)) {
+        return Some("a padding is less than 0");
     }
     // Rounded up, a pooling has a window that begins inside the input and ends beyond it.
     if node.integer("ceil_mode") == Some(1) {

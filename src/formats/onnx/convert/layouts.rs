@@ -561,6 +561,7 @@ impl<'a> Converter<'a> {
         let pads = self.list(node, "pads", 1)?;
         let axes = self.axes_of(node, 3, shape.len())?;
         let (before, after) = pads.split_at_checked(axes.len())?;
+        (before.len() == after.len()).then_some(())?;
         let mut pairs = vec![[0i64; 2]; shape.len()];
         for ((&at, &before), &after) in axes.iter().zip(before).zip(after) {
             *pairs.get_mut(at)? = [before, after];

@@ -37,7 +37,8 @@ use std::sync::Arc;
 use self::patterns::{Patterns, Reads};
 use self::state::{Branches, Limits, Loops, Names, OnnxNetwork};
 use self::value::{
-    Constant, Known, Place, Value, axes, channels_last, exact_integer, identity, is_short, product,
+    Constant, Known, NO_SHAPE, Place, Value, axes, channels_last, exact_integer, identity,
+    is_short, product,
 };
 use super::Dimensions;
 use super::contrib;
@@ -429,11 +430,12 @@ impl<'a> Converter<'a> {
     /// other. Where sizes are the largest possible ones, their contradictions say nothing about the file.
     fn node(&mut self, node: &'a Node<'a>) {
         self.n_stored = self.stored_operands(node);
-        let contradiction = self.contradiction(node);
-        if let Some(why) = contradiction.filter(|_| self.sized_by_values.is_empty()) {
+        let is_sure = self.sized_by_values.is_empty();
+        if let Some(why) = self.contradiction(node).filter(|_| is_sure) {
             self.unknown_operator(node, Some(why));
         } else if self.fold(node).is_none() && self.known_operator(node).is_none() {
-            self.unknown_operator(node, None);
+            let is_refused = is_sure && self.is_refused(node);
+            self.unknown_operator(node, is_refused.then_some(NO_SHAPE));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Operators that TFLite does not have, under their own names: `ONNX:Einsum`.
 
 use super::Converter;
-use super::value::{Place, Value, identity};
+use super::value::{NO_SHAPE, Place, Value, identity};
 use crate::formats::onnx::attributes::MIN_PROGRAM_BYTES;
 use crate::formats::onnx::contrib;
 use crate::formats::onnx::limits::MAX_OPERATOR_NAME_CHARS;
@@ -80,6 +80,14 @@ impl<'a> Converter<'a> {
             .filter(|(place, output)| *place == 0 || !output.is_empty())
             .map(|(place, &output)| self.unknown_output(node, place, output))
             .collect();
+        // A shape that follows from the operands and that no tensor can have.
+        let first = outputs.first().copied();
+        let first = first.and_then(|first| self.network.builder.tensors.get(first));
+        let is_impossible = first.is_some_and(|first| !first.has_rank)
+            && self.sized_by_values.is_empty()
+            && !Self::is_sized_by_values(node)
+            && self.inferred_shape(node, 0).is_some();
+        let contradiction = contradiction.or(is_impossible.then_some(NO_SHAPE));
         let code = OperatorCode::from_name(&Self::foreign_name(node));
         let options = BuiltinOptions::Foreign(Box::new(Foreign {
             macs,

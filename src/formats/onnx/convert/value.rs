@@ -9,6 +9,9 @@ use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Tensor;
 use crate::formats::tflite::{Quantization, TensorType};
 
+/// Why a node has no result that could be a value.
+pub const NO_SHAPE: &str = "the operands give the result no possible shape";
+
 /// Order of a tensor's dimensions in memory: the stored dimension `j` is the ONNX dimension `perm[j]`.
 pub type Perm = Vec<usize>;
 

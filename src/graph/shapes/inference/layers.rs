@@ -2,13 +2,18 @@
 
 use super::call::Unshaped::{Contradiction, Unknown};
 use super::call::{Known, OperatorCall, Shape, exact_quotient, require};
-use crate::formats::tflite::{BuiltinOptions, Padding};
+use crate::formats::tflite::{BuiltinOptions, OpKind, Padding};
 use crate::graph::analysis::window::windows;
 
 impl OperatorCall<'_, '_> {
-    /// Dimensions of all inputs, from the last on: equal, or 1.
+    /// Dimensions of all inputs, from the last on: equal, or 1. The inputs of an `ADD_N` do not broadcast.
     pub fn broadcast(&self) -> Known<Shape> {
         let shapes = self.shapes()?;
+        let mut pairs = shapes.iter().zip(shapes.iter().skip(1));
+        require(
+            self.operator.code.kind != OpKind::AddN || pairs.all(|(one, other)| one == other),
+            "operands that do not broadcast",
+        )?;
         if shapes.is_empty() {
             return Err(Unknown);
         }

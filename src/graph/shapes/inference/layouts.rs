@@ -2,7 +2,7 @@
 
 use super::call::Unshaped::{Contradiction, Unknown};
 use super::call::{Known, OperatorCall, Shape, axis, exact_quotient, require};
-use crate::formats::tflite::BuiltinOptions;
+use crate::formats::tflite::{BuiltinOptions, MirrorPadMode};
 
 impl OperatorCall<'_, '_> {
     pub fn concatenated(&self, along: i32) -> Known<Shape> {
@@ -109,12 +109,30 @@ impl OperatorCall<'_, '_> {
         Ok(shape)
     }
 
+    /// What is mirrored has to be there: without the value at the edge (`REFLECT`), or with it.
     pub fn padded(&self) -> Known<Shape> {
         let (mut shape, paddings) = (self.shape(0)?, self.pairs(1)?);
         require(paddings.len() == shape.len(), PADDINGS)?;
         for (size, [before, after]) in shape.iter_mut().zip(paddings) {
-            require(before >= 0 && after >= 0, PADDINGS)?;
+            let most = match self.operator.options {
+                BuiltinOptions::MirrorPad {
+                    mode: MirrorPadMode::Reflect,
+                } => *size - 1,
+                BuiltinOptions::MirrorPad { .. } => *size,
+                _ => i64::MAX,
+            };
+            let fits = |padding: i64| (0..=most).contains(&padding);
+            require(fits(before) && fits(after), PADDINGS)?;
             *size += before + after;
+        }
+        Ok(shape)
+    }
+
+    /// Of the first input, along dimensions that the second names.
+    pub fn along_axes(&self) -> Known<Shape> {
+        let shape = self.shape(0)?;
+        for along in self.values(1).unwrap_or_default() {
+            axis(along, shape.len())?;
         }
         Ok(shape)
     }
@@ -236,6 +254,10 @@ impl OperatorCall<'_, '_> {
             Err(_) => axis(batch_dims.into(), indices.len())?,
         };
         require(n_batch <= along && n_batch <= indices.len(), INDICES)?;
+        // Converted networks count some from the end.
+        let is_place = |place: &i64| (-table[along]..table[along]).contains(place);
+        let named = self.values(1).unwrap_or_default();
+        require(named.iter().all(is_place), INDICES)?;
         let (front, behind) = (&table[..along], &table[along + 1..]);
         Ok([front, &indices[n_batch..], behind].concat())
     }
