@@ -1,7 +1,9 @@
 //! Rows for spreadsheets, with the columns of the page's tables (`www/src/export/csv.ts`).
 
+use std::io;
+
 use super::document::{Document, Outcome, TargetResult};
-use super::terminal::plain;
+use super::terminal::{plain, print_raw};
 use super::words;
 use litecast::report::Failure;
 
@@ -105,13 +107,18 @@ impl Rows {
         lines([self.columns().iter().map(|&name| name.to_owned()).collect()])
     }
 
-    pub fn text(self, document: &Document) -> String {
-        let rows = match self {
-            Self::Results => results(document),
-            Self::Facts => vec![facts(document)],
-            Self::Operators => operators(document),
-        };
-        lines(rows.into_iter().map(|row| self.padded(row)))
+    /// Prints the rows of a report. Those of an operator are printed before those of many others are made: rows take many
+    /// times the memory of their text.
+    pub fn print(self, document: &Document) -> io::Result<()> {
+        match self {
+            Self::Results => self.print_all(results(document)),
+            Self::Facts => self.print_all(vec![facts(document)]),
+            Self::Operators => print_operators(document),
+        }
+    }
+
+    fn print_all(self, rows: Vec<Vec<String>>) -> io::Result<()> {
+        print_raw(&lines(rows.into_iter().map(|row| self.padded(row))))
     }
 
     /// The row of a file that has no report.
@@ -185,8 +192,11 @@ fn facts(document: &Document) -> Vec<String> {
     [common_facts(document), further].concat()
 }
 
+/// Characters that are printed at once.
+const PRINTED_CHARS: usize = 1 << 16;
+
 /// A row for each operator and target; one without a target where no target has an estimate by operator.
-fn operators(document: &Document) -> Vec<Vec<String>> {
+fn print_operators(document: &Document) -> io::Result<()> {
     let by_target = document.by_operator();
     let by_target: Vec<_> = by_target
         .map(|(result, parts, whole)| {
@@ -198,7 +208,7 @@ fn operators(document: &Document) -> Vec<Vec<String>> {
             )
         })
         .collect();
-    let mut rows = Vec::new();
+    let mut printed = String::new();
     for operator in &document.operators {
         let output = operator.outputs.first();
         let output = output.and_then(|&idx| document.tensors.get(idx));
@@ -216,27 +226,35 @@ fn operators(document: &Document) -> Vec<Vec<String>> {
             operator.output_bytes.to_string(),
             number(operator.live_bytes),
         ];
+        let n_others = OPERATORS.len() - facts.len();
+        let facts = joined(facts);
+        let mut add = |mut of_target: Vec<String>| {
+            of_target.resize(n_others, String::new());
+            printed.extend([&facts, ",", &joined(of_target), "\r\n"]);
+        };
         if by_target.is_empty() {
-            rows.push(facts);
-            continue;
+            add(Vec::new());
         }
         for (result, parts, whole, left_out) in &by_target {
             let part = parts.get(operator.index).copied();
             let share = part.filter(|_| whole.value > 0.0);
             let share = share.map(|part| 100.0 * part / whole.value);
             let left_out = left_out.get(&operator.index).copied();
-            let of_target = vec![
+            add(vec![
                 text(&result.target),
                 result.metric.clone(),
                 number(part),
                 whole.unit.clone(),
                 number(share),
                 text(left_out.unwrap_or_default()),
-            ];
-            rows.push([&facts[..], &of_target].concat());
+            ]);
+        }
+        if printed.len() >= PRINTED_CHARS {
+            print_raw(&printed)?;
+            printed.clear();
         }
     }
-    rows
+    print_raw(&printed)
 }
 
 fn outcome(result: &TargetResult) -> Vec<String> {
@@ -288,11 +306,14 @@ pub fn text(text: &str) -> String {
 
 /// RFC 4180.
 pub fn lines(rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let line = |row: Vec<String>| {
-        let fields: Vec<String> = row.into_iter().map(field).collect();
-        fields.join(",") + "\r\n"
-    };
+    let line = |row: Vec<String>| joined(row) + "\r\n";
     rows.into_iter().map(line).collect()
+}
+
+/// A line without its end.
+fn joined(row: Vec<String>) -> String {
+    let fields: Vec<String> = row.into_iter().map(field).collect();
+    fields.join(",")
 }
 
 fn field(field: String) -> String {

@@ -48,14 +48,16 @@ pub fn reports(
     }
     let matched = request.each(files, |file, document| {
         let file = file.to_string_lossy();
-        let printed = output_text(&document, &file, format, rows, &text);
         if let Err(failure) = &document {
             fail(&file, failure);
         }
-        if format.csv || format.html {
-            terminal::print_raw(&printed)
-        } else {
-            terminal::print(&printed)
+        match (document, format.csv, format.html) {
+            (Ok(document), true, _) => rows.print(&document),
+            (Ok(document), _, true) => terminal::print_raw(&html::section(&document)),
+            (Ok(document), ..) => terminal::print(&text(&document)),
+            (Err(failure), true, _) => terminal::print_raw(&rows.failure(&file, &failure)),
+            (Err(failure), _, true) => terminal::print_raw(&html::failure(&file, &failure)),
+            (Err(_), ..) => Ok(()),
         }
     })?;
     if format.html {
@@ -63,24 +65,6 @@ pub fn reports(
     }
     worker_request::check_dimensions(request.read, &[matched])?;
     Ok(code)
-}
-
-/// One file in the chosen format.
-fn output_text(
-    document: &Result<Document, Failure>,
-    file: &str,
-    format: &FormatArgs,
-    rows: csv::Rows,
-    text: impl Fn(&Document) -> String,
-) -> String {
-    match (document, format.csv, format.html) {
-        (Ok(document), true, _) => rows.text(document),
-        (Ok(document), _, true) => html::section(document),
-        (Ok(document), ..) => text(document),
-        (Err(failure), true, _) => rows.failure(file, failure),
-        (Err(failure), _, true) => html::failure(file, failure),
-        (Err(_), ..) => String::new(),
-    }
 }
 
 /// What is said of a file without a report, on standard output too where a program reads JSON.

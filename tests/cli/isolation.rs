@@ -58,6 +58,47 @@ fn a_file_that_memory_does_not_hold_costs_no_other_its_report() {
     assert!(errors.contains("large.tflite"), "{errors}");
 }
 
+/// 150,000 rows of twenty columns have no more memory than the report that they are of.
+#[cfg(target_os = "linux")]
+#[test]
+fn rows_of_operators_are_printed_as_they_are_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chain.json");
+    let n_operators = 15_000;
+    let tensors: Vec<String> = (0..=n_operators)
+        .map(|idx| format!(r#"{{"name":"t{idx}","shape":[1,8,8,8],"type":"int8"}}"#))
+        .collect();
+    let operators: Vec<String> = (0..n_operators)
+        .map(|idx| {
+            let next = idx + 1;
+            format!(r#"{{"kind":"RELU","inputs":["t{idx}"],"outputs":["t{next}"]}}"#)
+        })
+        .collect();
+    let graph = format!(
+        r#"{{"format":"litecast-graph","version":1,"name":"x","inputs":["t0"],"outputs":["t{n_operators}"],"tensors":[{}],"operators":[{}]}}"#,
+        tensors.join(","),
+        operators.join(",")
+    );
+    fs::write(&file, graph).unwrap();
+    // Of the memory that is asked for, not used: one arena, however many threads there are.
+    let command = format!(
+        "ulimit -v 210000; MALLOC_ARENA_MAX=1 exec {} predict --csv --operators {}",
+        env!("CARGO_BIN_EXE_litecast"),
+        file.display()
+    );
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let rows = String::from_utf8(output.stdout).unwrap();
+    let n_targets = (rows.lines().count() - 1) / n_operators;
+    println!("{n_targets} targets, {} bytes of rows", rows.len());
+    assert_eq!(rows.lines().count(), 1 + n_targets * n_operators);
+    assert!(n_targets >= 5, "{n_targets}");
+}
+
 /// What lies in a folder is read where it is a file; a pipe that is named is waited for.
 #[cfg(target_os = "linux")]
 #[test]
