@@ -19,15 +19,17 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use litecast::target::MeasuredRange;
-use litecast::target::fitted::{Bundle, Correction, Mode, Run};
+use litecast::target::fitted::{Bundle, Correction, Errors, Mode, Run};
 use litecast::targets::learned_accelerators::devices::{
     DEVICES, Device, NumberFormat, Runtime, run_id,
 };
 use litecast::targets::learned_accelerators::work::{N_TERMS, NAMES};
+use serde::{Deserialize, Serialize};
 
 use self::boards::{Graphs, TABLES, Table};
 use self::elsewhere::MeasuredElsewhere;
 use self::evaluate::{LeftOut, Widths, errors, left_out, nested_left_out, widen, widths};
+use self::final_errors::FinalErrors;
 use self::final_families::is_final;
 use self::measured::{Measured, Measurement};
 use self::physics::{Physics, Way};
@@ -68,13 +70,14 @@ pub struct FitAcceleratorsArgs {
     /// Evaluate the final families and write their errors. Nothing that a fit depends on may be chosen by them.
     #[arg(long = "final")]
     pub is_final: bool,
-    /// File with the errors on the final families.
-    #[arg(long, default_value = "trainer/results/final/accelerators.md")]
+    /// File with the errors on the final families; a table is written beside it.
+    #[arg(long, default_value = "trainer/results/final/accelerators.json")]
     pub final_errors: PathBuf,
 }
 
 /// Devices whose costs are fitted together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// Those with a Hexagon NPU.
     Qualcomm,
@@ -116,7 +119,12 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
         runs = Bundle::parse(&fs::read(&args.out)?, &NAMES)?.runs;
         runs.retain(|run| !args.sources.iter().any(|source| source.has(run)));
     }
-    let mut finals = Vec::new();
+    let mut finals = if args.is_final {
+        FinalErrors::new()?
+    } else {
+        FinalErrors::read(&args.final_errors)?
+    };
+    let mut tables_of_finals = Vec::new();
     for source in &args.sources {
         let read = |is_asked: &dyn Fn(&str) -> bool| source.read(args, &graphs, is_asked);
         let open = read(&|family| !is_final(family))?;
@@ -136,7 +144,7 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
         let all = read(&|_| true)?;
         if args.is_final {
             let open_widths = widths(&left_out(&open, evaluate::N_FOLDS, |_| true));
-            finals.push(final_errors::evaluate(&all, &open_widths)?);
+            tables_of_finals.push(finals.evaluate(*source, &all, &open_widths));
         }
         let left = nested_left_out(&all);
         println!(
@@ -145,13 +153,18 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
         print_errors(&all, &left);
         let elsewhere = MeasuredElsewhere::new(&left);
         println!("{}", elsewhere.table());
-        runs.extend(fitted(&all, &left, &elsewhere));
+        let stated = |numbers, left| finals.stated(*source, numbers, left);
+        runs.extend(fitted(&all, &left, &elsewhere, &stated));
     }
     if args.refusals || args.unseen {
         return Ok(());
     }
     if args.is_final {
-        final_errors::write(&finals, &args.final_errors)?;
+        finals.write(&args.final_errors)?;
+        let text = tables_of_finals.join("\n");
+        print!("{text}");
+        let path = args.final_errors.with_extension("md");
+        fs::write(&path, text).with_context(|| path.display().to_string())?;
     }
     runs.sort_by_key(|run| {
         let is_of = |device: &Device| run.target.split('@').next() == Some(device.id);
@@ -178,10 +191,15 @@ fn print_errors(measured: &Measured, left: &[LeftOut]) {
     println!("{}", by_device(measured, left));
 }
 
-/// The constants by all networks of a maker's tables, with errors and widths by all families left out: by those that are
-/// not final alone, both would be too small for kinds of networks that only final families have. What is offered, the errors
-/// decide that a report states.
-fn fitted(all: &Measured, left: &[LeftOut], elsewhere: &MeasuredElsewhere) -> Vec<Run> {
+/// The constants by all networks of a maker's tables, with widths by all families left out: by those that are not final
+/// alone, they would be too small for kinds of networks that only final families have. What is offered, the errors decide
+/// with all families left out in turn.
+fn fitted(
+    all: &Measured,
+    left: &[LeftOut],
+    elsewhere: &MeasuredElsewhere,
+    stated: &dyn Fn(NumberFormat, [Errors; 2]) -> [Errors; 2],
+) -> Vec<Run> {
     let physics = Physics::fit(all, |_| true);
     let widths = widths(&left_out(all, evaluate::N_FOLDS, |_| true));
     let mut runs = Vec::new();
@@ -215,7 +233,8 @@ fn fitted(all: &Measured, left: &[LeftOut], elsewhere: &MeasuredElsewhere) -> Ve
                     continue;
                 }
                 let rows = all.rows.iter().filter(|row| is_of(row)).collect();
-                runs.extend(run_of(all, &physics, rows, left, &widths).map(|run| Run {
+                let errors = stated(NumberFormat::ALL[numbers], errors(&left));
+                runs.extend(run_of(all, &physics, rows, errors, &widths).map(|run| Run {
                     target: run_id(device.id, Runtime::ALL[runtime], NumberFormat::ALL[numbers]),
                     elsewhere: elsewhere.of(runtime, numbers),
                     ..run
@@ -226,12 +245,12 @@ fn fitted(all: &Measured, left: &[LeftOut], elsewhere: &MeasuredElsewhere) -> Ve
     runs
 }
 
-/// The run of some rows of one device; `None` if none is kept.
+/// The run of some rows of one device, with the errors of the estimates and of the regression; `None` if no row is kept.
 fn run_of(
     measured: &Measured,
     physics: &Physics,
     rows: Vec<&Measurement>,
-    left: Vec<&LeftOut>,
+    [ours, regression]: [Errors; 2],
     widths: &Widths,
 ) -> Option<Run> {
     let kept: Vec<&&Measurement> = rows.iter().filter(|row| row.refused.is_none()).collect();
@@ -243,7 +262,6 @@ fn run_of(
     for row in &kept {
         widen(&mut max_shares, measured.amounts(row), &costs);
     }
-    let [ours, regression] = errors(&left);
     let runtime = Runtime::ALL[first.runtime];
     let of_device: Vec<&Table> = (TABLES.iter())
         .filter(|table| table.has(measured.devices[first.device]))
@@ -269,7 +287,7 @@ fn run_of(
             max_half_width: (!runtime.is_of_hexagon()).then_some(MAX_HALF_WIDTH),
             ..Correction::default()
         },
-        errors: litecast::target::fitted::Errors {
+        errors: Errors {
             mean_percent: five_digits(ours.mean_percent),
             family_mean_percent: five_digits(ours.family_mean_percent),
             median_percent: five_digits(ours.median_percent),
