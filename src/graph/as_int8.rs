@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::formats::builder::{self, N_QUANTIZATIONS};
 use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, MAIN_SUBGRAPH, Model, OpKind, Operator, OperatorCode, Quantization,
-    Subgraph, Tensor, TensorType,
+    Buffer, BuiltinOptions, Format, MAIN_SUBGRAPH, Model, OpKind, Operator, OperatorCode,
+    Quantization, Subgraph, Tensor, TensorType,
 };
 
 /// The operands that are biases, which stay wider: one number for each output channel.
@@ -82,7 +82,7 @@ pub struct ReplacedFloats {
     /// Sizes in bytes by buffer index, in the order in which they were replaced.
     n_bytes: Vec<(usize, u64)>,
     /// By operator index.
-    casts: Vec<(usize, OperatorCode, BuiltinOptions)>,
+    operators: Vec<(usize, OperatorCode, BuiltinOptions)>,
 }
 
 /// Quantises a model in place: a large network is held once. Linear in tensors and operators.
@@ -136,11 +136,27 @@ pub fn convert(model: &mut Model) -> ReplacedFloats {
         }
     }
     for (operator_idx, operator) in subgraph.operators.iter_mut().enumerate() {
-        if let BuiltinOptions::Cast { .. } = operator.options {
-            let before = (operator.code.clone(), operator.options.clone());
-            floats.casts.push((operator_idx, before.0, before.1));
-            quantise_cast(operator);
+        let (code, options) = (operator.code.clone(), operator.options.clone());
+        match options {
+            BuiltinOptions::Cast { .. } => quantise_cast(operator),
+            // TensorFlow's converter multiplies a float with the reciprocal of a constant. What it left in a file of its own
+            // is something else.
+            BuiltinOptions::Div { activation } if model.format != Format::Tflite => {
+                let divisor = operator.inputs.get(1).copied().flatten();
+                let is_constant = divisor.is_some_and(|divisor| {
+                    let buffer = model.buffers.get(subgraph.tensors[divisor].buffer_idx);
+                    floats.types[divisor].is_float()
+                        && buffer.is_some_and(|buffer| !buffer.is_empty())
+                });
+                if !is_constant {
+                    continue;
+                }
+                operator.code = OpKind::Mul.into();
+                operator.options = BuiltinOptions::Mul { activation };
+            }
+            _ => continue,
         }
+        floats.operators.push((operator_idx, code, options));
     }
     floats
 }
@@ -166,7 +182,7 @@ impl ReplacedFloats {
                 *n_bytes = before;
             }
         }
-        for (operator_idx, code, options) in self.casts {
+        for (operator_idx, code, options) in self.operators {
             let operator = &mut subgraph.operators[operator_idx];
             (operator.code, operator.options) = (code, options);
         }

@@ -3,7 +3,7 @@
 use litecast::formats::onnx::limits::MAX_BODY_DEPTH;
 use litecast::formats::onnx::{self, Dimensions};
 use litecast::formats::tflite::{Folded, OpKind};
-use litecast::graph::build;
+use litecast::graph::{as_int8, build};
 use litecast::targets::gpu::kernels::{Kind, kernels};
 use litecast::{ModelFile, estimate};
 use tract_onnx::pb::attribute_proto::AttributeType;
@@ -115,9 +115,10 @@ fn activations_of_several_nodes_are_one_operator() {
     );
 }
 
-/// TensorFlow 2.21's converter writes `x / 4.0` as `MUL`, and `x / y` as `DIV`.
+/// TensorFlow 2.21's converter writes `x / 4.0` as `MUL` where it quantises, and `x / y` as `DIV`. Compilers that read the file
+/// itself have a quotient.
 #[test]
-fn quotients_by_constants_are_products() {
+fn quotients_by_constants_are_products_of_integers() {
     let file = File::default()
         .image([1, 4, 4, 4])
         .number("four", 4.0)
@@ -125,11 +126,18 @@ fn quotients_by_constants_are_products() {
         .node("Sqrt", &["a"], "b", &[])
         .node("Div", &["a", "b"], "y", &[])
         .output("y");
-    let kinds: Vec<String> = operators(&read(&file))
-        .into_iter()
-        .map(|(kind, _)| kind)
-        .collect();
-    assert_eq!(kinds, ["MUL", "SQRT", "DIV"]);
+    let mut network = read(&file);
+    let kinds = |network: &_| -> Vec<String> {
+        operators(network)
+            .into_iter()
+            .map(|(kind, _)| kind)
+            .collect()
+    };
+    assert_eq!(kinds(&network), ["DIV", "SQRT", "DIV"]);
+    let replaced = as_int8::convert(&mut network);
+    assert_eq!(kinds(&network), ["MUL", "SQRT", "DIV"]);
+    replaced.restore(&mut network);
+    assert_eq!(kinds(&network), ["DIV", "SQRT", "DIV"]);
 }
 
 /// As Keras's converter writes them: the row becomes an image and back, and the convolution has bias and activation.

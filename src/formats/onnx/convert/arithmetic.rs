@@ -273,7 +273,7 @@ impl<'a> Converter<'a> {
             Some(row.1)
         };
         let comparison = of_name(COMPARISONS);
-        let mut kind = comparison.or_else(|| of_name(BROADCAST))?;
+        let kind = comparison.or_else(|| of_name(BROADCAST))?;
         let values = (0..node.inputs.len()).map(|at| self.input(node, at));
         let mut values: Vec<Value> = values.collect::<Option<_>>()?;
         let of_type = match comparison {
@@ -291,10 +291,6 @@ impl<'a> Converter<'a> {
             if taken_in.is_some() {
                 return taken_in;
             }
-        }
-        // TensorFlow's converter multiplies with the reciprocals of constants.
-        if kind == OpKind::Div && of_type.is_float() && values.last()?.is_constant() {
-            kind = OpKind::Mul;
         }
         if op_type == "PRelu" {
             // The slopes are broadcast to the input alone.

@@ -303,3 +303,63 @@ fn run_of(
         elsewhere: Vec::new(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    /// Readers and counts decide what a network's work is, and constants hold for the work that they were fitted to: by run, the
+    /// largest share of the time that each cost has in a measured network is the one that was stored with the constants.
+    #[test]
+    fn shipped_constants_are_of_the_work_that_is_counted() {
+        let (Some(measured), Some(python)) = (
+            litecast_needs::shared("data/accelerators"),
+            litecast_needs::python("zipfile"),
+        ) else {
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let unpacked = Command::new(python)
+            .args(["-m", "zipfile", "-e"])
+            .args([&measured.join("qualcomm_onnx.zip"), folder.path()])
+            .status();
+        assert!(unpacked.unwrap().success());
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let graphs = Graphs::read(&root.join("data/accelerators/graphs.parquet")).unwrap();
+        let shipped = fs::read(root.join("../bundle/accelerators.json")).unwrap();
+        let shipped = Bundle::parse(&shipped, &NAMES).unwrap();
+        let sources = [
+            qualcomm::read(&measured, folder.path(), &graphs, |_| true).unwrap(),
+            boards::read(&measured, &graphs, |_| true).unwrap(),
+        ];
+        let mut n_runs = 0;
+        for run in &shipped.runs {
+            let mut expected = [0.0; N_TERMS];
+            for source in &sources {
+                for row in source.kept() {
+                    let id = run_id(
+                        source.devices[row.device],
+                        Runtime::ALL[row.runtime],
+                        NumberFormat::ALL[row.numbers],
+                    );
+                    if id == run.target {
+                        widen(&mut expected, source.amounts(row), &run.costs_ms);
+                    }
+                }
+            }
+            for ((name, expected), stored) in NAMES.iter().zip(expected).zip(&run.max_shares) {
+                assert!(
+                    (expected - stored).abs() <= 1e-4,
+                    "{}, {name}: {expected} of the time of a network, {stored} in the constants",
+                    run.target
+                );
+            }
+            n_runs += 1;
+        }
+        println!("{n_runs} runs");
+        assert!(n_runs > 100);
+    }
+}
