@@ -26,6 +26,7 @@ mod names;
 mod opsets;
 mod order;
 mod proto;
+mod tensors;
 mod wire;
 
 pub use dimensions::Dimensions;
