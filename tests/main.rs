@@ -18,6 +18,7 @@ mod invariants;
 mod learned;
 mod mcu;
 mod ncnn;
+mod networks_to_measure;
 mod onnx_from_tflite;
 mod peak_rates;
 mod profile_formats;
