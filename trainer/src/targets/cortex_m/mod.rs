@@ -264,6 +264,24 @@ struct Supply {
     is_linear: bool,
 }
 
+/// What most targets have.
+const ORDINARY: Offer = Offer {
+    target: "",
+    device: "",
+    core: "",
+    runtime: "",
+    version: "",
+    clock_mhz: 0.0,
+    has_other_clocks: true,
+    on_chip_bytes: None,
+    cache_bytes: None,
+    flash_bytes: None,
+    boards: &[],
+    is_made_for_time: false,
+    supply: None,
+    core_conversion: None,
+};
+
 const OFFERS: &[Offer] = &[
     Offer {
         target: "cortex-m7-stm32h747",
@@ -272,14 +290,10 @@ const OFFERS: &[Offer] = &[
         runtime: "st-edge-ai",
         version: "10.0",
         clock_mhz: 400.0,
-        has_other_clocks: true,
         on_chip_bytes: Some(512 << 10),
         cache_bytes: Some(STM32_M7_CACHE_BYTES),
         flash_bytes: Some(STM32H747_FLASH_BYTES),
-        boards: &[],
-        is_made_for_time: false,
-        supply: None,
-        core_conversion: None,
+        ..ORDINARY
     },
     Offer {
         target: "cortex-m33-stm32u585",
@@ -288,14 +302,7 @@ const OFFERS: &[Offer] = &[
         runtime: "st-edge-ai",
         version: "10.0",
         clock_mhz: 160.0,
-        has_other_clocks: true,
-        on_chip_bytes: None,
-        cache_bytes: None,
-        flash_bytes: None,
-        boards: &[],
-        is_made_for_time: false,
-        supply: None,
-        core_conversion: None,
+        ..ORDINARY
     },
     Offer {
         target: "cortex-m33-stm32u385",
@@ -304,17 +311,12 @@ const OFFERS: &[Offer] = &[
         runtime: "st-edge-ai",
         version: "10.2",
         clock_mhz: 96.0,
-        has_other_clocks: true,
-        on_chip_bytes: None,
-        cache_bytes: None,
-        flash_bytes: None,
-        boards: &[],
         is_made_for_time: true,
         supply: Some(Supply {
             volts: 1.8,
             is_linear: false,
         }),
-        core_conversion: None,
+        ..ORDINARY
     },
     Offer {
         target: "cortex-m4-stm32l4r5",
@@ -323,17 +325,12 @@ const OFFERS: &[Offer] = &[
         runtime: "st-edge-ai",
         version: "10.2",
         clock_mhz: 120.0,
-        has_other_clocks: true,
-        on_chip_bytes: None,
-        cache_bytes: None,
-        flash_bytes: None,
-        boards: &[],
         is_made_for_time: true,
         supply: Some(Supply {
             volts: 1.8,
             is_linear: true,
         }),
-        core_conversion: None,
+        ..ORDINARY
     },
     Offer {
         target: "cortex-m7-tflm",
@@ -342,14 +339,8 @@ const OFFERS: &[Offer] = &[
         runtime: "tflite-micro",
         version: "2024",
         clock_mhz: 600.0,
-        has_other_clocks: true,
-        on_chip_bytes: None,
-        cache_bytes: None,
-        flash_bytes: None,
         boards: &["i.MX RT1050", "i.MX RT1170"],
-        is_made_for_time: false,
-        supply: None,
-        core_conversion: None,
+        ..ORDINARY
     },
     Offer {
         target: "cortex-m33-tflm",
@@ -358,17 +349,12 @@ const OFFERS: &[Offer] = &[
         runtime: "tflite-micro",
         version: "2022 to 2024",
         clock_mhz: 200.0,
-        has_other_clocks: true,
-        on_chip_bytes: None,
-        cache_bytes: None,
-        flash_bytes: None,
         boards: &["EK-RA6M4", "MCX N947"],
-        is_made_for_time: false,
         supply: Some(Supply {
             volts: 3.0,
             is_linear: true,
         }),
-        core_conversion: None,
+        ..ORDINARY
     },
     Offer {
         target: "cortex-m4-tflm",
@@ -377,14 +363,8 @@ const OFFERS: &[Offer] = &[
         runtime: "tflite-micro",
         version: "2026",
         clock_mhz: 64.0,
-        has_other_clocks: true,
-        on_chip_bytes: None,
-        cache_bytes: None,
-        flash_bytes: None,
         boards: &["Arduino Nano 33 BLE"],
-        is_made_for_time: false,
-        supply: None,
-        core_conversion: None,
+        ..ORDINARY
     },
     Offer {
         target: "cortex-m0plus-tflm",
@@ -393,13 +373,7 @@ const OFFERS: &[Offer] = &[
         runtime: "tflite-micro",
         version: "2026",
         clock_mhz: 64.0,
-        has_other_clocks: true,
-        on_chip_bytes: None,
-        cache_bytes: None,
-        flash_bytes: None,
         boards: &["Arduino Nano 33 BLE"],
-        is_made_for_time: false,
-        supply: None,
         core_conversion: Some(Comparison {
             measured_core: "cortex-m4",
             common_runtime: "Bosch's HALE",
@@ -409,6 +383,7 @@ const OFFERS: &[Offer] = &[
                 ("1.2", ["NUCLEO_G0B1RE_int8", "NUCLEO_L4R5ZI_int8"]),
             ],
         }),
+        ..ORDINARY
     },
     Offer {
         target: "esp32-tflm",
@@ -417,14 +392,7 @@ const OFFERS: &[Offer] = &[
         runtime: "esp-nn",
         version: "2026",
         clock_mhz: 240.0,
-        has_other_clocks: true,
-        on_chip_bytes: None,
-        cache_bytes: None,
-        flash_bytes: None,
-        boards: &[],
-        is_made_for_time: false,
-        supply: None,
-        core_conversion: None,
+        ..ORDINARY
     },
     Offer {
         target: "stm32n6",
@@ -434,13 +402,7 @@ const OFFERS: &[Offer] = &[
         version: "2.0",
         clock_mhz: 1000.0,
         has_other_clocks: false,
-        on_chip_bytes: None,
-        cache_bytes: None,
-        flash_bytes: None,
-        boards: &[],
-        is_made_for_time: false,
-        supply: None,
-        core_conversion: None,
+        ..ORDINARY
     },
 ];
 
