@@ -285,31 +285,6 @@ impl OperatorKind {
                 text.replace(default, "")
             })
     }
-
-    /// Whether integer kernels support any output scale, independent of the scales of the inputs.
-    pub fn writes_any_scale(&self) -> bool {
-        use OperatorKind as K;
-        matches!(
-            self,
-            K::Add { .. }
-                | K::Sub
-                | K::Mul
-                | K::SquaredDifference
-                | K::BatchMatMul { .. }
-                | K::Conv2D { .. }
-                | K::GroupedConv2D { .. }
-                | K::DepthwiseConv2D { .. }
-                | K::TransposeConv { .. }
-                | K::FullyConnected { .. }
-                | K::Sum { .. }
-                | K::LeakyRelu { .. }
-                | K::Prelu
-                | K::Elu
-                | K::HardSwish
-                | K::Gelu { .. }
-                | K::Quantize
-        )
-    }
 }
 
 /// The position of a resized pixel's sources, as in TensorFlow 1 and 2.
