@@ -1,6 +1,6 @@
 //! Errors of estimates with intervals, network by network, as tables of devices state them.
 
-use crate::metrics::summarise_pairs;
+use crate::metrics::{mean, median, summarise_pairs};
 
 /// Errors of one way to estimate.
 #[derive(Default)]
@@ -42,7 +42,6 @@ impl Errors {
 
     pub fn words(&mut self) -> Vec<String> {
         let n = self.percent.len() as f64;
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         vec![
             format!("{:.1}", median(&mut self.percent)),
             format!("{:.1}", mean(&self.percent)),
@@ -51,14 +50,4 @@ impl Errors {
             format!("× {:.2}", median(&mut self.half_widths).exp()),
         ]
     }
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let upper = values.get(values.len() / 2).copied().unwrap_or(f64::NAN);
-    let lower = values
-        .get(values.len().saturating_sub(1) / 2)
-        .copied()
-        .unwrap_or(f64::NAN);
-    (lower + upper) / 2.0
 }

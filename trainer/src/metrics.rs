@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use litecast::learned::intervals::COVERAGE;
 use litecast::provenance::{ErrorSummary, MAX_ERROR_PERCENT};
+use litecast::target::fitted::Errors;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The nearest number of four significant digits.
@@ -91,8 +92,55 @@ pub fn factor_of_groups(log_errors: &[(f64, &str)]) -> f64 {
     (students_t.inverse_cdf((1.0 + COVERAGE) / 2.0) * mean_square.sqrt()).exp()
 }
 
+/// The mean; 0 without values.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The median, for which `values` are sorted; NaN without values.
+pub fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = |place: usize| values.get(place).copied().unwrap_or(f64::NAN);
+    (at(values.len().saturating_sub(1) / 2) + at(values.len() / 2)) / 2.0
+}
+
+/// Uncapped errors, without their coverage.
+pub fn errors_of(mut percents: Vec<f64>) -> Errors {
+    percents.sort_by(f64::total_cmp);
+    Errors {
+        mean_percent: mean(&percents),
+        median_percent: nearest(&percents, 0.5),
+        p95_percent: nearest(&percents, 0.95),
+        ..Errors::default()
+    }
+}
+
+/// The same, with the mean over families, each of which weighs as much as any other.
+pub fn errors_of_families(percents: BTreeMap<&str, Vec<f64>>) -> Errors {
+    let families: Vec<f64> = percents.values().map(|percents| mean(percents)).collect();
+    Errors {
+        family_mean_percent: mean(&families),
+        ..errors_of(percents.into_values().flatten().collect())
+    }
+}
+
+/// Mean, median, 90th and 95th percentile; `None` without values.
+pub fn percentiles(mut percents: Vec<f64>) -> Option<[f64; 4]> {
+    percents.sort_by(f64::total_cmp);
+    let last = percents.len().checked_sub(1)?;
+    let n = percents.len() as f64;
+    let at = |share: f64| percents[((share * n) as usize).min(last)];
+    Some([mean(&percents), at(0.5), at(0.9), at(0.95)])
+}
+
+/// The value at the place that is nearest to this share of `sorted`; 0 without values.
+pub fn nearest(sorted: &[f64], share: f64) -> f64 {
+    let place = (share * sorted.len().saturating_sub(1) as f64).round() as usize;
+    sorted.get(place).copied().unwrap_or(0.0)
+}
+
 /// Interpolates linearly between the two nearest values of `sorted`, which must not be empty.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let position = share * (sorted.len() - 1) as f64;
     let (low, high) = (
         sorted[position.floor() as usize],

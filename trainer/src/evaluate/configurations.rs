@@ -21,6 +21,7 @@ use crate::labels::vela::{Vela, VelaLabel};
 use crate::labels::worker::Worker;
 use crate::labels::{bytes_of, sha256_hex};
 use crate::markdown::{Head, table};
+use crate::metrics::percentiles;
 use crate::spaces::{SampleForm, Space, has_networks};
 use crate::targets::ethos_u::sets::Set;
 use crate::targets::ethos_u::setup::Setup;
@@ -256,16 +257,8 @@ fn pair(totals: &Totals, label: &VelaLabel) -> Pair {
 /// error.
 fn percents(pairs: &[(f64, f64)]) -> Option<[f64; 4]> {
     let labelled = pairs.iter().filter(|(_, label)| *label > 0.0);
-    let mut percents: Vec<f64> = labelled
-        .map(|(estimate, label)| 100.0 * (estimate / label - 1.0).abs())
-        .collect();
-    percents.sort_by(f64::total_cmp);
-    let n = percents.len();
-    let quantile = |share: f64| percents[((share * n as f64) as usize).min(n - 1)];
-    (n > 0).then(|| {
-        let mean = percents.iter().sum::<f64>() / n as f64;
-        [mean, quantile(0.5), quantile(0.9), quantile(0.95)]
-    })
+    let percents = labelled.map(|(estimate, label)| 100.0 * (estimate / label - 1.0).abs());
+    percentiles(percents.collect())
 }
 
 fn markdown(

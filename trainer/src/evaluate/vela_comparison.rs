@@ -18,6 +18,7 @@ use super::files::load_manifest;
 use crate::json;
 use crate::labels::{self, LabelArgs};
 use crate::markdown::{Head, table};
+use crate::metrics::percentiles;
 use crate::split::Split;
 use crate::targets::ethos_u::cases::{
     Case, Kind, METRICS, configurations, defaults, held_out_cases, labelled_cases, vela_target,
@@ -225,19 +226,15 @@ struct Summary {
 }
 
 impl Summary {
-    fn new(mut percents: Vec<f64>) -> Self {
-        percents.sort_by(f64::total_cmp);
+    fn new(percents: Vec<f64>) -> Self {
         let n = percents.len();
-        if n == 0 {
-            return Self::default();
-        }
-        let quantile = |share: f64| percents[((share * n as f64) as usize).min(n - 1)];
+        let [mean, median, p90, p95] = percentiles(percents).unwrap_or_default();
         Self {
             n,
-            mean: percents.iter().sum::<f64>() / n as f64,
-            median: quantile(0.5),
-            p90: quantile(0.9),
-            p95: quantile(0.95),
+            mean,
+            median,
+            p90,
+            p95,
         }
     }
 

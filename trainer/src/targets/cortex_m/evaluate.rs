@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::columns::{MACS_ALONE, PRODUCTS, THREE_SUMS};
 use super::fit::{CountedRow, Factors, Fit, Model, nearest_core};
 use super::measured::{FEW_LAYERS, Measurement};
-use crate::metrics::{conformal_quantile, factor_of_groups, five_digits};
+use crate::metrics::{conformal_quantile, factor_of_groups, five_digits, quantile};
 
 /// A measured latency with estimates by fits without it.
 pub struct LeftOut<'r> {
@@ -421,19 +421,11 @@ pub fn summarise_errors(signed: Vec<f64>) -> Errors {
     let Some(&worst) = sorted.last() else {
         return Errors::default();
     };
-    let at = |share: f64| {
-        let position = share * (n - 1) as f64;
-        let (low, high) = (
-            sorted[position.floor() as usize],
-            sorted[position.ceil() as usize],
-        );
-        low + (high - low) * position.fract()
-    };
     Errors {
         n,
         mean_percent: five_digits(sorted.iter().sum::<f64>() / n as f64),
-        median_percent: five_digits(at(0.5)),
-        p95_percent: five_digits(at(0.95)),
+        median_percent: five_digits(quantile(&sorted, 0.5)),
+        p95_percent: five_digits(quantile(&sorted, 0.95)),
         worst_percent: five_digits(worst),
         bias_percent: five_digits(bias),
     }

@@ -11,6 +11,7 @@ use litecast::targets::cortex_m::{OperatorCounts, Term};
 
 use super::columns::{Column, MACS_ALONE, Prior};
 use super::measured::Measurement;
+use crate::metrics::mean;
 use crate::priors::{Fitted, Problem};
 use crate::targets::cortex_a::fit::least_deviations;
 
@@ -373,7 +374,7 @@ impl Fit {
                 logs.map(|(_, log)| *log).collect::<Vec<f64>>()
             });
         let nearest_logs = of_cores.into_iter().find(|logs| !logs.is_empty());
-        mean(nearest_logs.unwrap_or_else(|| boards.iter().map(|(_, log)| *log).collect()))
+        mean(&nearest_logs.unwrap_or_else(|| boards.iter().map(|(_, log)| *log).collect()))
     }
 
     /// The geometric mean of the factors of measured boards.
@@ -385,7 +386,7 @@ impl Fit {
             all.find(|(factor, _)| of_board(factor))
                 .map(|(_, log)| *log)
         });
-        Some(mean(logs.collect::<Option<Vec<f64>>>()?).exp())
+        Some(mean(&logs.collect::<Option<Vec<f64>>>()?).exp())
     }
 
     /// Coordinate descent: sets one factor after the other to its optimum with the others fixed. It finds the global
@@ -501,10 +502,6 @@ fn weighted_median(mut values: Vec<(f64, f64)>) -> f64 {
         sum >= half
     });
     at_half.map_or(0.0, |(value, _)| *value)
-}
-
-fn mean(values: Vec<f64>) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 #[cfg(test)]

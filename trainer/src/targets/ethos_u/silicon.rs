@@ -19,7 +19,7 @@ use litecast::targets::{Network, boards, ethos_u};
 use serde::Deserialize;
 
 use crate::markdown::{heads, table};
-use crate::metrics::{factor_of_groups, four_digits};
+use crate::metrics::{factor_of_groups, four_digits, median};
 use crate::spaces::published::{WEIGHT_SEED, network};
 use crate::writer::{Precision, to_tflite};
 
@@ -240,7 +240,7 @@ fn measured_board(samples: &[BoardMeasurement], parts: &[LatencyParts]) -> Measu
         factor: four_digits(factor),
         left_out: Some(LeftOut {
             mean_percent: four_digits(percents.iter().sum::<f64>() / percents.len() as f64),
-            median_percent: four_digits(median(&percents)),
+            median_percent: four_digits(median(&mut percents)),
             worst_percent: four_digits(percents[percents.len() - 1]),
             interval_factor,
             n_inside,
@@ -417,7 +417,7 @@ fn samples(
     let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::new).collect();
     let mut samples = Vec::new();
     for (name, origin) in NETWORKS {
-        let latencies = measured_latencies_ms(&lines, &more_lines, name)?;
+        let mut latencies = measured_latencies_ms(&lines, &more_lines, name)?;
         let bytes = bytes(origin, &args.files)?;
         let model = tflite::parse(&bytes)?;
         let graph = graph::build(&model, 0)?;
@@ -434,7 +434,7 @@ fn samples(
         let on_host = on_host.map_err(|reason| anyhow::anyhow!("{name}: {reason}"))?;
         samples.push(BoardMeasurement {
             name,
-            measured_ms: median(&latencies),
+            measured_ms: median(&mut latencies),
             n_starts: totals[0].n_starts as f64,
             by_rules_ms: totals.iter().map(|totals| totals.latency_ms).collect(),
             on_host_ms: on_host.value_ms,
@@ -586,10 +586,4 @@ fn text(samples: &[BoardMeasurement], all: &[LatencyParts]) -> String {
         "{factor:.3} · rules + {start_ms:.3} ms a start + host\n{}",
         table(&head, rows)
     )
-}
-
-/// Median of sorted values, of which there must be at least one.
-fn median(sorted: &[f64]) -> f64 {
-    let n = sorted.len();
-    (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0
 }

@@ -17,6 +17,7 @@ use super::graph_builder::Document;
 use super::graphs::KernelNetwork;
 use super::roofline;
 use super::transfer::gpu;
+use crate::metrics::errors_of;
 
 const FILE: &str = "accel_nasbench.csv";
 /// Output channels and first stride of each stage of EfficientNet-B0.
@@ -165,17 +166,6 @@ fn percents_of(rows: &[(&MeasuredChoices, f64)], costs: &Amounts) -> Vec<f64> {
         100.0 * (roofline::dot(&row.amounts, costs) / ms - 1.0).abs()
     };
     rows.iter().map(percent).collect()
-}
-
-fn errors_of(mut percents: Vec<f64>) -> Errors {
-    percents.sort_by(f64::total_cmp);
-    let at = |share: f64| percents[(share * (percents.len() - 1) as f64).round() as usize];
-    Errors {
-        mean_percent: percents.iter().sum::<f64>() / percents.len() as f64,
-        median_percent: at(0.5),
-        p95_percent: at(0.95),
-        ..Errors::default()
-    }
 }
 
 /// Errors of another laboratory's constants on these networks, apart from one common factor.

@@ -15,12 +15,11 @@ use super::graphs::KernelNetwork;
 use super::measured::{Measured, family};
 use super::{kriging, roofline};
 use crate::least_squares::weighted_least_squares;
+use crate::metrics::{conformal_quantile, errors_of, mean};
 
 pub(super) const N_FOLDS: usize = 10;
 /// The fold of a sample that is never left out.
 pub const NEVER_LEFT_OUT: usize = usize::MAX;
-/// Share of measurements that an interval should contain.
-const COVERAGE: f64 = 0.9;
 
 /// A measured network with its amounts.
 #[derive(Clone, Debug)]
@@ -258,58 +257,42 @@ pub(super) fn regression(samples: &[&MeasuredSample]) -> [f64; 4] {
 }
 
 /// Half width of the interval in logarithms: a fixed part, and a part that is proportional to the distance. The width
-/// is a quantile of errors relative to a width that grows with the distance, so that the interval contains `COVERAGE`
+/// is a quantile of errors relative to a width that grows with the distance, so that the interval contains [`COVERAGE`](litecast::learned::intervals::COVERAGE)
 /// of the errors.
 pub fn half_width(errors: &[(f64, f64)]) -> [f64; 2] {
     // The growth with the distance follows from the mean errors of the nearer and of the farther half.
     let mut distances: Vec<f64> = errors.iter().map(|(_, distance)| *distance).collect();
     distances.sort_by(f64::total_cmp);
     let median = distances[distances.len() / 2];
-    let mean = |is_far: bool, value_of: fn(&(f64, f64)) -> f64| {
+    let mean_of = |is_far: bool, value_of: fn(&(f64, f64)) -> f64| {
         let side = errors
             .iter()
             .filter(|(_, distance)| (*distance > median) == is_far);
         let values: Vec<f64> = side.map(value_of).collect();
-        values.iter().sum::<f64>() / values.len().max(1) as f64
+        mean(&values)
     };
     let error = |one: &(f64, f64)| one.0.abs().min(0.5);
-    let slope = (mean(true, error) - mean(false, error))
-        / (mean(true, |one| one.1) - mean(false, |one| one.1)).max(1e-6);
+    let slope = (mean_of(true, error) - mean_of(false, error))
+        / (mean_of(true, |one| one.1) - mean_of(false, |one| one.1)).max(1e-6);
     let slope = slope.max(0.0);
-    let intercept = (mean(false, error) - slope * mean(false, |one| one.1)).max(0.01);
+    let intercept = (mean_of(false, error) - slope * mean_of(false, |one| one.1)).max(0.01);
     let scaled = errors
         .iter()
         .map(|(error, distance)| error.abs() / (intercept + slope * distance));
-    let quantile = covering_size(scaled.collect());
+    let quantile = conformal_quantile(scaled).expect("errors");
     [quantile * intercept, quantile * slope]
-}
-
-/// The size that [`COVERAGE`] of the sizes of errors do not exceed.
-///
-/// # Panics
-/// If there are none.
-pub(super) fn covering_size(mut sizes: Vec<f64>) -> f64 {
-    sizes.sort_by(f64::total_cmp);
-    let rank = (COVERAGE * (sizes.len() + 1) as f64).ceil() as usize;
-    sizes[rank.clamp(1, sizes.len()) - 1]
 }
 
 /// Errors of pairs of log(measured time / estimate) and distance, with intervals of the given half width.
 pub(super) fn pair_errors(pairs: &[(f64, f64)], [fixed, by_distance]: [f64; 2]) -> Errors {
-    let mut percents: Vec<f64> = pairs
+    let percents = pairs
         .iter()
-        .map(|(error, _)| 100.0 * ((-error).exp() - 1.0).abs())
-        .collect();
-    percents.sort_by(f64::total_cmp);
-    let at = |share: f64| percents[(share * (percents.len() - 1) as f64).round() as usize];
+        .map(|(error, _)| 100.0 * ((-error).exp() - 1.0).abs());
     let is_held = |(error, distance): &&(f64, f64)| error.abs() <= fixed + by_distance * distance;
     let n_held = pairs.iter().filter(is_held).count();
     Errors {
-        mean_percent: percents.iter().sum::<f64>() / percents.len() as f64,
-        median_percent: at(0.5),
-        p95_percent: at(0.95),
         coverage_percent: 100.0 * n_held as f64 / pairs.len() as f64,
-        ..Errors::default()
+        ..errors_of(percents.collect())
     }
 }
 
@@ -318,13 +301,5 @@ pub fn summary(samples: &[MeasuredSample], estimates_ms: impl Iterator<Item = f6
     let percent = |(sample, estimate): (&MeasuredSample, f64)| {
         100.0 * (estimate / sample.time_ms - 1.0).abs()
     };
-    let mut percents: Vec<f64> = samples.iter().zip(estimates_ms).map(percent).collect();
-    percents.sort_by(f64::total_cmp);
-    let at = |share: f64| percents[(share * (percents.len() - 1) as f64).round() as usize];
-    Errors {
-        mean_percent: percents.iter().sum::<f64>() / percents.len() as f64,
-        median_percent: at(0.5),
-        p95_percent: at(0.95),
-        ..Errors::default()
-    }
+    errors_of(samples.iter().zip(estimates_ms).map(percent).collect())
 }

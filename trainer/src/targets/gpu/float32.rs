@@ -10,11 +10,12 @@ use litecast::targets::gpu::bundle::{Correction, Errors, Mode, Position, Run, po
 use litecast::targets::gpu::costs::{Amounts, NAMES};
 use litecast::targets::gpu::estimate::FAR;
 
-use super::evaluate::{MeasuredSample, covering_size, pair_errors};
+use super::evaluate::{MeasuredSample, pair_errors};
 use super::experiment::{self, folds_of_families};
 use super::interval_widths::{self, HalfWidth, LeftOut};
 use super::transfer::{Factors, factors, gpu};
 use super::{final_families, float32_families, kriging, nas_bench_201, roofline, single_kernels};
+use crate::metrics::conformal_quantile;
 
 /// Target and NeuSight's name of the GPU.
 const OF_KERNELS: [(&str, &str); 4] = [
@@ -185,7 +186,7 @@ fn kernel_run(target: &str, rows: &[single_kernels::MeasuredKernel], of_3090: &R
 
 /// Half width of an interval that holds as many of these errors as one should.
 fn fixed_width(pairs: &[(f64, f64)]) -> f64 {
-    covering_size(pairs.iter().map(|(log, _)| log.abs()).collect())
+    conformal_quantile(pairs.iter().map(|(log, _)| log.abs())).expect("errors")
 }
 
 fn print(

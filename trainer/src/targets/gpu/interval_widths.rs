@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use litecast::targets::gpu::bundle::Errors;
 
 use super::evaluate::{Estimate, MeasuredSample};
+use crate::metrics::errors_of_families;
 
 /// Share of measurements that an interval should contain.
 const COVERAGE: f64 = 0.9;
@@ -124,19 +125,5 @@ pub fn summary(left: &[LeftOut], estimate_ms: impl Fn(&LeftOut) -> f64) -> Error
             .or_default()
             .push(percent);
     }
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let families: Vec<f64> = by_family.values().map(|percents| mean(percents)).collect();
-    let mut percents: Vec<f64> = by_family.into_values().flatten().collect();
-    percents.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let idx = (share * percents.len().saturating_sub(1) as f64).round() as usize;
-        percents.get(idx).copied().unwrap_or(0.0)
-    };
-    Errors {
-        mean_percent: mean(&percents),
-        family_mean_percent: mean(&families),
-        median_percent: at(0.5),
-        p95_percent: at(0.95),
-        coverage_percent: 0.0,
-    }
+    errors_of_families(by_family)
 }

@@ -13,6 +13,7 @@ use super::experiment::words;
 use super::graphs::{KernelNetwork, Networks};
 use super::h100::{ProfiledRow, TARGET};
 use super::transfer::gpu;
+use crate::metrics::nearest;
 
 /// The sweeps over batch sizes end here; larger batches keep the GPU busy.
 const MAX_SMALL_BATCH: f64 = 32.0;
@@ -61,10 +62,11 @@ pub fn compare(rows: &[ProfiledRow], networks: &Networks, bundle: &Bundle) -> Re
         "| measured over modelled | rows | 5th percentile | median | 95th | in the interval |"
     );
     println!("|---|---:|---:|---:|---:|---:|");
-    for (what, mut ratios) in ratios.0 {
-        ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let at = |share: f64| ratios[(share * (ratios.len() - 1) as f64).round() as usize].0;
+    for (what, ratios) in ratios.0 {
         let n_inside = ratios.iter().filter(|(_, is_inside)| *is_inside).count();
+        let mut ratios: Vec<f64> = ratios.into_iter().map(|(ratio, _)| ratio).collect();
+        ratios.sort_by(f64::total_cmp);
+        let at = |share: f64| nearest(&ratios, share);
         println!(
             "| {what} | {} | {:.2} | {:.2} | {:.2} | {:.0} % |",
             ratios.len(),

@@ -7,7 +7,7 @@ use litecast::targets::learned_accelerators::devices::{NumberFormat, Runtime};
 
 use super::evaluate::{ErrorsByFamily, LeftOut, width_of_families};
 use crate::markdown::{Head, table};
-use crate::metrics::five_digits;
+use crate::metrics::{five_digits, mean, nearest};
 
 /// The power of measured time / estimate elsewhere: under the same runtime, and under another one.
 const TRUST: [f64; 2] = [0.9, 0.8];
@@ -127,10 +127,10 @@ fn cells(names: [&str; 3], part: &[Corrected], has_width: bool) -> Vec<String> {
     let mut cells = names.map(str::to_owned).to_vec();
     cells.extend([
         part.len().to_string(),
-        format!("{:.1}", quantile(&corrected, 0.5)),
+        format!("{:.1}", nearest(&corrected, 0.5)),
         format!("{:.1}", mean(&corrected)),
-        format!("{:.1}", quantile(&corrected, 0.9)),
-        format!("{:.1}, {:.1}", quantile(&plain, 0.5), mean(&plain)),
+        format!("{:.1}", nearest(&corrected, 0.9)),
+        format!("{:.1}, {:.1}", nearest(&plain, 0.5), mean(&plain)),
         fixed.map_or(String::new(), |_| {
             format!("{:.1} %", coverage_percent(part))
         }),
@@ -167,14 +167,4 @@ fn percents(part: &[Corrected], error: impl Fn(&Corrected) -> f64) -> Vec<f64> {
     let mut percents: Vec<f64> = part.iter().map(percent).collect();
     percents.sort_by(f64::total_cmp);
     percents
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Of values in rising order.
-fn quantile(values: &[f64], share: f64) -> f64 {
-    let place = (share * values.len().saturating_sub(1) as f64).round() as usize;
-    values.get(place).copied().unwrap_or(0.0)
 }

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::measured::{Measured, Measurement};
 use super::physics::{Physics, Way};
 use crate::least_squares::weighted_least_squares;
+use crate::metrics::errors_of_families;
 use crate::targets::gpu::half_width;
 
 pub const N_FOLDS: usize = 6;
@@ -236,20 +237,9 @@ pub fn errors(left: &[&LeftOut]) -> [Errors; 2] {
         for one in left {
             by_family.entry(one.family).or_default().push(percent(one));
         }
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-        let families: Vec<f64> = by_family.values().map(|percents| mean(percents)).collect();
-        let mut percents: Vec<f64> = by_family.into_values().flatten().collect();
-        percents.sort_by(f64::total_cmp);
-        let at = |share: f64| {
-            let place = (share * percents.len().saturating_sub(1) as f64).round() as usize;
-            percents.get(place).copied().unwrap_or(0.0)
-        };
         Errors {
-            mean_percent: mean(&percents),
-            family_mean_percent: mean(&families),
-            median_percent: at(0.5),
-            p95_percent: at(0.95),
             coverage_percent,
+            ..errors_of_families(by_family)
         }
     };
     [

@@ -9,6 +9,7 @@ use super::final_families::rule;
 use super::measured::{Measured, Measurement, Reason};
 use super::physics::{Physics, Way};
 use crate::markdown::{Head, heads, table};
+use crate::metrics::nearest;
 
 pub fn counts(measured: &Measured) -> String {
     let families: BTreeSet<&str> = measured
@@ -116,7 +117,7 @@ pub fn refusals(measured: &Measured) -> String {
     );
     let rows = times.into_iter().map(|((reason, numbers), mut times)| {
         times.sort_by(f64::total_cmp);
-        let at = |share: f64| times[(share * (times.len() - 1) as f64).round() as usize];
+        let at = |share: f64| nearest(&times, share);
         vec![
             reason.words().to_owned(),
             NumberFormat::ALL[numbers].id().to_owned(),

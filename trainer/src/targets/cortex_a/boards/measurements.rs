@@ -8,6 +8,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
 
+use crate::metrics::median;
+
 /// Raspberry Pi 5 and a phone, LiteRT, float32, one thread: github roldebijvank/HW-NAS-Bench-360 at
 /// a9b243e.
 const RPI5_FILE: &str = "nb201_pi5_litert.csv.gz";
@@ -125,15 +127,8 @@ pub fn raspberry_pi_4_mobilenets(folder: &Path) -> Result<BTreeMap<String, f64>>
             .or_default()
             .push(latency_ms);
     }
-    let median = |mut latencies_ms: Vec<f64>| {
-        latencies_ms.sort_by(f64::total_cmp);
-        let middle = latencies_ms.len() / 2;
-        match latencies_ms.len() % 2 {
-            0 => (latencies_ms[middle - 1] + latencies_ms[middle]) / 2.0,
-            _ => latencies_ms[middle],
-        }
-    };
-    let of_model = |(model, latencies_ms)| (model, median(latencies_ms));
+    let of_model =
+        |(model, mut latencies_ms): (String, Vec<f64>)| (model, median(&mut latencies_ms));
     Ok(rounds.into_iter().map(of_model).collect())
 }
 
