@@ -551,6 +551,8 @@ fn multiplications_are_those_of_whole_blocks() {
 /// and channels that are put together in whole blocks take no time of their own; others do.
 #[test]
 fn what_moves_nothing_takes_no_time() {
+    use Group::{Curve, Elementwise, Fused, Layout, Reshape};
+    const IMAGE: &[u32] = &[1, 8, 8, 32];
     let tensors = |read: &[u32], written: &[u32]| {
         json!([
             tensor("x", read, "float32", false),
@@ -562,68 +564,18 @@ fn what_moves_nothing_takes_no_time() {
     let one =
         |kind: &str, inputs: &[&str]| json!({"kind": kind, "inputs": inputs, "outputs": ["y"]});
     for (operator, read, written, expected) in [
-        (
-            one("RELU6", &["x"]),
-            &[1, 8, 8, 32][..],
-            &[1, 8, 8, 32][..],
-            Group::Fused,
-        ),
-        (
-            one("LEAKY_RELU", &["x"]),
-            &[1, 8, 8, 32],
-            &[1, 8, 8, 32],
-            Group::Fused,
-        ),
-        (
-            one("MINIMUM", &["x", "one"]),
-            &[1, 8, 8, 32],
-            &[1, 8, 8, 32],
-            Group::Fused,
-        ),
-        (
-            one("MINIMUM", &["x", "x"]),
-            &[1, 8, 8, 32],
-            &[1, 8, 8, 32],
-            Group::Elementwise,
-        ),
-        (
-            one("MUL", &["x", "one"]),
-            &[1, 8, 8, 32],
-            &[1, 8, 8, 32],
-            Group::Fused,
-        ),
-        (
-            one("DIV", &["x", "one"]),
-            &[1, 8, 8, 32],
-            &[1, 8, 8, 32],
-            Group::Fused,
-        ),
-        (
-            one("DIV", &["one", "x"]),
-            &[1, 8, 8, 32],
-            &[1, 8, 8, 32],
-            Group::Curve,
-        ),
-        (
-            one("RESHAPE", &["x"]),
-            &[1, 64, 32],
-            &[64, 32],
-            Group::Fused,
-        ),
-        (
-            one("RESHAPE", &["x"]),
-            &[1, 8, 8, 32],
-            &[1, 64, 32],
-            Group::Layout,
-        ),
-        (
-            one("RESHAPE", &["x"]),
-            &[1, 8, 8, 32],
-            &[1, 64, 4, 8],
-            Group::Reshape,
-        ),
-        (join.clone(), &[1, 8, 8, 32], &[1, 8, 8, 64], Group::Fused),
-        (join, &[1, 8, 8, 24], &[1, 8, 8, 48], Group::Layout),
+        (one("RELU6", &["x"]), IMAGE, IMAGE, Fused),
+        (one("LEAKY_RELU", &["x"]), IMAGE, IMAGE, Fused),
+        (one("MINIMUM", &["x", "one"]), IMAGE, IMAGE, Fused),
+        (one("MINIMUM", &["x", "x"]), IMAGE, IMAGE, Elementwise),
+        (one("MUL", &["x", "one"]), IMAGE, IMAGE, Fused),
+        (one("DIV", &["x", "one"]), IMAGE, IMAGE, Fused),
+        (one("DIV", &["one", "x"]), IMAGE, IMAGE, Curve),
+        (one("RESHAPE", &["x"]), &[1, 64, 32], &[64, 32], Fused),
+        (one("RESHAPE", &["x"]), IMAGE, &[1, 64, 32], Layout),
+        (one("RESHAPE", &["x"]), IMAGE, &[1, 64, 4, 8], Reshape),
+        (join.clone(), IMAGE, &[1, 8, 8, 64], Fused),
+        (join, &[1, 8, 8, 24], &[1, 8, 8, 48], Layout),
     ] {
         let text = graph(CONVOLUTION, tensors(read, written), json!([operator]));
         let model = graph_json::parse(text.as_bytes()).unwrap();

@@ -4,7 +4,8 @@ use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, Format, Model, OpKind, Operator, Subgraph, Tensor, TensorType,
+    Activation, Buffer, BuiltinOptions, Format, Model, OpKind, Operator, Padding, Subgraph, Tensor,
+    TensorType,
 };
 
 /// Checks so many values that `strategy` makes, the same ones in every run. One that fails is made smaller
@@ -95,3 +96,86 @@ pub fn model(subgraphs: Vec<Subgraph>) -> Model<'static> {
 pub fn graph_of<'m>(model: &'m Model<'m>) -> crate::graph::Graph<'m> {
     crate::graph::build(model, 0).unwrap()
 }
+
+/// Without dilation and activation.
+pub const fn conv_2d(padding: Padding, strides: [i32; 2]) -> BuiltinOptions {
+    conv_2d_with(padding, strides, Activation::None)
+}
+
+pub const fn conv_2d_with(
+    padding: Padding,
+    [stride_h, stride_w]: [i32; 2],
+    activation: Activation,
+) -> BuiltinOptions {
+    BuiltinOptions::Conv2D {
+        padding,
+        stride_h,
+        stride_w,
+        dilation_h: 1,
+        dilation_w: 1,
+        activation,
+    }
+}
+
+pub const fn transpose_conv(padding: Padding, [stride_h, stride_w]: [i32; 2]) -> BuiltinOptions {
+    BuiltinOptions::TransposeConv {
+        padding,
+        stride_h,
+        stride_w,
+        activation: Activation::None,
+    }
+}
+
+pub const fn pool_2d(
+    padding: Padding,
+    [filter_h, filter_w]: [i32; 2],
+    [stride_h, stride_w]: [i32; 2],
+) -> BuiltinOptions {
+    BuiltinOptions::Pool2D {
+        padding,
+        stride_h,
+        stride_w,
+        filter_h,
+        filter_w,
+        activation: Activation::None,
+    }
+}
+
+pub const fn fully_connected(activation: Activation) -> BuiltinOptions {
+    BuiltinOptions::FullyConnected {
+        has_unknown_weights: false,
+        keep_num_dims: false,
+        activation,
+    }
+}
+
+pub const fn batch_matmul(adj_x: bool, adj_y: bool) -> BuiltinOptions {
+    BuiltinOptions::BatchMatMul { adj_x, adj_y }
+}
+
+pub const fn concatenation(axis: i32) -> BuiltinOptions {
+    BuiltinOptions::Concatenation {
+        axis,
+        activation: Activation::None,
+    }
+}
+
+pub const ADD: BuiltinOptions = BuiltinOptions::Add {
+    activation: Activation::None,
+};
+pub const SUB: BuiltinOptions = BuiltinOptions::Sub {
+    activation: Activation::None,
+};
+pub const MUL: BuiltinOptions = BuiltinOptions::Mul {
+    activation: Activation::None,
+};
+
+/// All of its bounds count.
+pub const STRIDED_SLICE: BuiltinOptions = BuiltinOptions::StridedSlice {
+    begin_mask: 0,
+    end_mask: 0,
+    ellipsis_mask: 0,
+    new_axis_mask: 0,
+    shrink_axis_mask: 0,
+    offset: false,
+};

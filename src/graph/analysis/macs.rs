@@ -197,7 +197,7 @@ fn embedding_lookup_sparse(operands: Operands) -> Result<u64, Uncountable> {
 mod tests {
     use super::*;
     use crate::formats::tflite::TensorType;
-    use crate::graph::analysis::fixtures::{operator, tensor};
+    use crate::graph::analysis::fixtures::{batch_matmul, operator, tensor};
 
     /// The last shape is the output's. `&[-1]` stands for an optional input that is absent.
     fn count_of(kind: OpKind, shapes: &[&[i32]]) -> Result<u64, Uncountable> {
@@ -257,10 +257,7 @@ mod tests {
         let tensors =
             [&[4, 6, 5], &[4, 6, 7], &[4, 5, 7]].map(|shape| tensor(TensorType::Float32, shape));
         let mut adjoint = operator(OpKind::BatchMatmul, &[0, 1], &[2]);
-        adjoint.options = BuiltinOptions::BatchMatMul {
-            adj_x: true,
-            adj_y: false,
-        };
+        adjoint.options = batch_matmul(true, false);
         assert_eq!(macs(&adjoint, &tensors), Ok(4 * 5 * 6 * 7));
         assert_eq!(
             count_of(

@@ -295,21 +295,16 @@ fn values(shape: &[i32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::tflite::{Activation, BuiltinOptions, Padding, Tensor, TensorType};
+    use crate::formats::tflite::{Padding, Tensor, TensorType};
     use crate::graph::analysis::analyze;
-    use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
+    use crate::graph::analysis::fixtures::{
+        calling, conv_2d, graph_of, model, operator, subgraph, tensor,
+    };
 
     /// By hand: 5 × 5 positions of 3 channels, a window of 3 × 3, 16 outputs each, then an addition.
     #[test]
     fn counts_are_as_by_hand() {
-        let options = BuiltinOptions::Conv2D {
-            padding: Padding::Same,
-            stride_h: 1,
-            stride_w: 1,
-            dilation_h: 1,
-            dilation_w: 1,
-            activation: Activation::None,
-        };
+        let options = conv_2d(Padding::Same, [1; 2]);
         let tensors = vec![
             tensor(TensorType::Int8, &[1, 5, 5, 3]),
             Tensor {

@@ -1,17 +1,13 @@
 use super::*;
 use crate::formats::tflite::Padding;
 use crate::formats::tflite::{Activation, TensorType};
-use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
+use crate::graph::analysis::fixtures::{
+    batch_matmul, calling, concatenation, conv_2d, graph_of, model, subgraph, tensor,
+    transpose_conv,
+};
 
 fn options() -> BuiltinOptions {
-    BuiltinOptions::Conv2D {
-        padding: Padding::Same,
-        stride_h: 2,
-        stride_w: 2,
-        dilation_h: 1,
-        dilation_w: 1,
-        activation: Activation::None,
-    }
+    conv_2d(Padding::Same, [2; 2])
 }
 
 /// Why an operator contradicts itself whose inputs and output have these shapes.
@@ -77,14 +73,8 @@ fn operands_that_broadcast() {
 
 fn of_kind(kind: OpKind, shapes: &[&[i32]]) -> Option<&'static str> {
     let options = match kind {
-        OpKind::BatchMatmul => BuiltinOptions::BatchMatMul {
-            adj_x: false,
-            adj_y: false,
-        },
-        OpKind::Concatenation => BuiltinOptions::Concatenation {
-            axis: -1,
-            activation: Activation::None,
-        },
+        OpKind::BatchMatmul => batch_matmul(false, false),
+        OpKind::Concatenation => concatenation(-1),
         OpKind::Conv2d => options(),
         OpKind::DepthToSpace => BuiltinOptions::DepthToSpace { block_size: 2 },
         OpKind::DepthwiseConv2d => BuiltinOptions::DepthwiseConv2D {
@@ -104,12 +94,7 @@ fn of_kind(kind: OpKind, shapes: &[&[i32]]) -> Option<&'static str> {
             rank: 2,
             activation: Activation::None,
         },
-        OpKind::TransposeConv => BuiltinOptions::TransposeConv {
-            padding: Padding::Same,
-            stride_h: 2,
-            stride_w: 2,
-            activation: Activation::None,
-        },
+        OpKind::TransposeConv => transpose_conv(Padding::Same, [2; 2]),
         OpKind::Conv3dTranspose => BuiltinOptions::Conv3D {
             padding: Padding::Same,
             stride_d: 1,

@@ -9,7 +9,9 @@ use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{
     Activation, BuiltinOptions, LstmKernelType, OpKind, Padding, TensorType,
 };
-use crate::graph::analysis::fixtures::{calling, for_each, model, subgraph, tensor};
+use crate::graph::analysis::fixtures::{
+    batch_matmul, calling, concatenation, for_each, model, subgraph, tensor,
+};
 
 const INT8: TensorType = TensorType::Int8;
 
@@ -150,7 +152,7 @@ fn layers_without_windows() {
     assert_eq!(result_of(&[2, 5], false), None);
     assert_eq!(result_of(&[i32::MAX; 4], false), None);
     let product = |one: &[i32], other: &[i32], adj_x, adj_y| {
-        let options = BuiltinOptions::BatchMatMul { adj_x, adj_y };
+        let options = batch_matmul(adj_x, adj_y);
         result(OpKind::BatchMatmul, &[Of(one), Of(other)], options)
     };
     assert_eq!(
@@ -259,10 +261,7 @@ fn reshapes() {
 #[test]
 fn parts_are_joined_and_split() {
     let joined = |one: &[i32], other: &[i32], axis| {
-        let options = BuiltinOptions::Concatenation {
-            axis,
-            activation: Activation::None,
-        };
+        let options = concatenation(axis);
         result(OpKind::Concatenation, &[Of(one), Of(other)], options)
     };
     assert_eq!(joined(&[2, 3], &[2, 4], -1), Some(vec![2, 7]));

@@ -1,6 +1,6 @@
 use super::*;
 use crate::formats::tflite::{self, Buffer, OpKind, TensorType};
-use crate::graph::analysis::fixtures::{calling, model, operator, subgraph, tensor};
+use crate::graph::analysis::fixtures::{calling, conv_2d, model, operator, subgraph, tensor};
 use crate::graph::{self, analysis};
 
 fn times(width: f64, resolution: f64) -> Resize {
@@ -48,14 +48,7 @@ fn mobilenet_at_another_size_is_the_one_that_was_released() {
 /// A residual block around the input: its last layer has the channels of the input, whatever the width.
 #[test]
 fn layers_tied_to_the_input_keep_their_channels() {
-    let options = || tflite::BuiltinOptions::Conv2D {
-        padding: tflite::Padding::Same,
-        stride_h: 1,
-        stride_w: 1,
-        dilation_h: 1,
-        dilation_w: 1,
-        activation: tflite::Activation::None,
-    };
+    let options = || conv_2d(tflite::Padding::Same, [1; 2]);
     let shapes: [&[i32]; 8] = [
         &[1, 8, 8, 16],
         &[32, 1, 1, 16],

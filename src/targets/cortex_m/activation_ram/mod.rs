@@ -57,11 +57,11 @@ pub fn activation_ram_bytes(
 mod tests {
     use super::schedule::{Layer, Schedule};
     use super::*;
-    use crate::formats::tflite::{
-        Activation, BuiltinOptions, Model, OpKind, Padding, Tensor, TensorType,
-    };
+    use crate::formats::tflite::{Model, OpKind, Padding, Tensor, TensorType};
     use crate::graph::analysis::analyze;
-    use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
+    use crate::graph::analysis::fixtures::{
+        calling, conv_2d, graph_of, model, operator, subgraph, tensor,
+    };
 
     const RELEASES: [StRelease; 4] = [
         StRelease::V7_3,
@@ -142,14 +142,7 @@ mod tests {
     }
 
     fn convolution(shapes: [[i32; 4]; 3]) -> Model<'static> {
-        let options = BuiltinOptions::Conv2D {
-            padding: Padding::Valid,
-            stride_h: 1,
-            stride_w: 1,
-            dilation_h: 1,
-            dilation_w: 1,
-            activation: Activation::None,
-        };
+        let options = conv_2d(Padding::Valid, [1; 2]);
         let [input, filters, output] = shapes;
         let tensors = vec![
             tensor(TensorType::UInt8, &input),

@@ -191,7 +191,9 @@ fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<Un
 mod tests {
     use super::*;
     use crate::formats::tflite::Activation;
-    use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
+    use crate::graph::analysis::fixtures::{
+        batch_matmul, calling, graph_of, model, subgraph, tensor,
+    };
 
     /// Vela 5.2.0 leaves products of other types to the CPU.
     #[test]
@@ -201,10 +203,7 @@ mod tests {
             (TensorType::UInt8, true),
             (TensorType::Int16, true),
         ] {
-            let options = BuiltinOptions::BatchMatMul {
-                adj_x: false,
-                adj_y: false,
-            };
+            let options = batch_matmul(false, false);
             let map = || tensor(tensor_type, &[1, 8, 8]);
             let operator = calling(OpKind::BatchMatmul, &[0, 1], &[2], options);
             let model = model(vec![subgraph(vec![map(), map(), map()], vec![operator])]);

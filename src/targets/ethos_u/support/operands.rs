@@ -242,8 +242,8 @@ const PRODUCT_MAX_SIZE: i32 = 1 << 16;
 mod tests {
     use super::*;
     use crate::formats::builder::integers as words;
-    use crate::formats::tflite::{Activation, Model, Operator, Padding};
-    use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
+    use crate::formats::tflite::{Model, Operator, Padding};
+    use crate::graph::analysis::fixtures::{calling, conv_2d, graph_of, model, subgraph, tensor};
 
     fn is_refused(model: &Model) -> [bool; 2] {
         let graph = graph_of(model);
@@ -378,14 +378,7 @@ mod tests {
             ),
         ];
         for (depth, weights, bias_type, bias_shape, bias, expected) in cases {
-            let options = BuiltinOptions::Conv2D {
-                padding: Padding::Valid,
-                stride_h: 1,
-                stride_w: 1,
-                dilation_h: 1,
-                dilation_w: 1,
-                activation: Activation::None,
-            };
+            let options = conv_2d(Padding::Valid, [1; 2]);
             let tensors = [
                 tensor(Int8, &[1, 4, 4, depth]),
                 tensor(Int8, &[2, 1, 1, depth]),

@@ -453,8 +453,10 @@ const MAX_STRIDE: i32 = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::tflite::{Activation, Model};
-    use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
+    use crate::formats::tflite::Model;
+    use crate::graph::analysis::fixtures::{
+        calling, graph_of, model, pool_2d, subgraph, tensor, transpose_conv,
+    };
 
     /// An operator that reads a feature map of such a shape, and these constants.
     fn with_integers(kind: OpKind, shape: &[i32], values: &[i32]) -> Model<'static> {
@@ -657,14 +659,7 @@ mod tests {
             (OpKind::AveragePool2d, [2, i32::MAX], true),
         ] {
             let [filter_h, filter_w] = filter;
-            let options = BuiltinOptions::Pool2D {
-                padding: Padding::Valid,
-                stride_h: 1,
-                stride_w: 1,
-                filter_h,
-                filter_w,
-                activation: Activation::None,
-            };
+            let options = pool_2d(Padding::Valid, [filter_h, filter_w], [1; 2]);
             let image = || tensor(TensorType::Int8, &[1, 8, 8, 8]);
             let pool = calling(kind, &[0], &[1], options);
             let model = model(vec![subgraph(vec![image(), image()], vec![pool])]);
@@ -679,20 +674,8 @@ mod tests {
     /// Where Vela 5.2.0 leaves such files to the CPU: on Ethos-U55 and U65, and on Ethos-U85.
     #[test]
     fn strides_run_where_vela_runs_them() {
-        let pool = |padding, stride: i32, filter: i32| BuiltinOptions::Pool2D {
-            padding,
-            stride_h: stride,
-            stride_w: stride,
-            filter_h: filter,
-            filter_w: filter,
-            activation: Activation::None,
-        };
-        let upscale = |padding, stride: [i32; 2]| BuiltinOptions::TransposeConv {
-            padding,
-            stride_h: stride[0],
-            stride_w: stride[1],
-            activation: Activation::None,
-        };
+        let pool = |padding, stride: i32, filter: i32| pool_2d(padding, [filter; 2], [stride; 2]);
+        let upscale = |padding, stride: [i32; 2]| transpose_conv(padding, [stride[0], stride[1]]);
         use Padding::{Same, Valid};
         type Case<'a> = (OpKind, BuiltinOptions, [&'a [i32]; 3], [bool; 2]);
         let cases: [Case; 12] = [

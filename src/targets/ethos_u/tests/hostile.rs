@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::formats::tflite::{
-    Activation, Buffer, BuiltinOptions, OpKind, Operator, Padding, Quantization, Tensor, TensorType,
+use crate::formats::tflite::{Buffer, OpKind, Operator, Padding, Quantization, Tensor, TensorType};
+use crate::graph::analysis::fixtures::{
+    batch_matmul, calling, graph_of, model, operator, subgraph, tensor, transpose_conv,
 };
-use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
 use crate::graph::analysis::weights::{MAX_SAMPLES_PER_TENSOR, weight_stats};
 use crate::graph::analysis::{MAX_SAMPLES, analyze};
 use crate::targets::ethos_u::accelerator::ACCELERATORS;
@@ -90,8 +90,12 @@ fn orders_of_transpose() {
 fn matrices() {
     for adj_x in [false, true] {
         for adj_y in [false, true] {
-            let options = BuiltinOptions::BatchMatMul { adj_x, adj_y };
-            let multiplies = calling(OpKind::BatchMatmul, &[0, 1], &[2], options);
+            let multiplies = calling(
+                OpKind::BatchMatmul,
+                &[0, 1],
+                &[2],
+                batch_matmul(adj_x, adj_y),
+            );
             for size in SIZES {
                 for outer in SIZES {
                     let shape = [outer, size, size];
@@ -128,12 +132,7 @@ fn transposed(weights: &[(usize, i64)]) -> (Vec<Tensor>, Vec<Operator>) {
     tensors.push(scaled(0, &[1, 16, 16, 8]));
     let output = tensors.len() - 1;
     let operator = |weights_idx: usize| {
-        let options = BuiltinOptions::TransposeConv {
-            padding: Padding::Same,
-            stride_h: 2,
-            stride_w: 2,
-            activation: Activation::None,
-        };
+        let options = transpose_conv(Padding::Same, [2; 2]);
         calling(
             OpKind::TransposeConv,
             &[1, weights_idx, 0],

@@ -1,9 +1,13 @@
 mod cascades;
-mod files;
 mod hostile;
+mod layouts;
 mod movement;
+mod network_file;
 mod peaks;
+mod products;
 mod transposes;
+mod values;
+mod windows;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,10 +26,10 @@ use super::plan::plan;
 use super::scheduled_operation::{Execution, ScheduledOperation};
 use super::weight_buffers::{Buffer, buffers};
 use super::weights::{coded_bytes, encoded_bytes};
-use crate::formats::tflite::{
-    Activation, BuiltinOptions, OpKind, Operator, Padding, Tensor, TensorType,
+use crate::formats::tflite::{BuiltinOptions, OpKind, Operator, Padding, Tensor, TensorType};
+use crate::graph::analysis::fixtures::{
+    calling, conv_2d, graph_of, model, operator, subgraph, tensor,
 };
-use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
 use crate::graph::analysis::{ByteHistogram, analyze};
 
 const U55: usize = 0;
@@ -64,25 +68,12 @@ fn cycles(accelerator: &Accelerator, layer: &Layer) -> f64 {
 #[test]
 fn blocks_and_cycles_are_those_of_vela() {
     use Kind::*;
+    let conv = |ifm, ofm, side| layer(Convolution, ifm, ofm, [side; 2], [1, 1]);
+    let pool = |ifm, ofm| layer(Pooling, ifm, ofm, [2, 2], [2, 2]);
     let rows = [
-        (
-            U55,
-            layer(Convolution, [8, 8, 256], [8, 8, 208], [1, 1], [1, 1]),
-            [8, 8, 64],
-            15488.0,
-        ),
-        (
-            U55,
-            layer(Convolution, [8, 8, 208], [8, 8, 416], [3, 3], [1, 1]),
-            [8, 8, 64],
-            218880.0,
-        ),
-        (
-            U55,
-            layer(Convolution, [8, 8, 112], [8, 8, 448], [5, 5], [1, 1]),
-            [8, 8, 64],
-            364832.0,
-        ),
+        (U55, conv([8, 8, 256], [8, 8, 208], 1), [8, 8, 64], 15488.0),
+        (U55, conv([8, 8, 208], [8, 8, 416], 3), [8, 8, 64], 218880.0),
+        (U55, conv([8, 8, 112], [8, 8, 448], 5), [8, 8, 64], 364832.0),
         (
             U55,
             layer(Depthwise, [24, 8, 276], [24, 8, 276], [1, 3], [1, 1]),
@@ -95,54 +86,19 @@ fn blocks_and_cycles_are_those_of_vela() {
             [10, 2, 64],
             1360.0,
         ),
-        (
-            U55,
-            layer(Pooling, [32, 32, 64], [16, 16, 64], [2, 2], [2, 2]),
-            [4, 4, 64],
-            9184.0,
-        ),
+        (U55, pool([32, 32, 64], [16, 16, 64]), [4, 4, 64], 9184.0),
+        (U65, conv([8, 8, 256], [8, 8, 208], 1), [8, 8, 64], 10294.0),
+        (U65, conv([8, 8, 208], [8, 8, 416], 3), [8, 8, 64], 111638.0),
         (
             U65,
-            layer(Convolution, [8, 8, 256], [8, 8, 208], [1, 1], [1, 1]),
-            [8, 8, 64],
-            10294.0,
-        ),
-        (
-            U65,
-            layer(Convolution, [8, 8, 208], [8, 8, 416], [3, 3], [1, 1]),
-            [8, 8, 64],
-            111638.0,
-        ),
-        (
-            U65,
-            layer(Convolution, [32, 32, 48], [32, 32, 40], [5, 5], [1, 1]),
+            conv([32, 32, 48], [32, 32, 40], 5),
             [8, 16, 32],
             113275.0,
         ),
-        (
-            U65,
-            layer(Pooling, [32, 32, 64], [16, 16, 64], [2, 2], [2, 2]),
-            [4, 4, 64],
-            8290.0,
-        ),
-        (
-            U85,
-            layer(Convolution, [8, 8, 208], [8, 8, 416], [3, 3], [1, 1]),
-            [8, 8, 32],
-            265778.0,
-        ),
-        (
-            U85,
-            layer(Pooling, [32, 32, 64], [16, 16, 64], [2, 2], [2, 2]),
-            [15, 16, 16],
-            11564.0,
-        ),
-        (
-            U85,
-            layer(Pooling, [16, 16, 64], [8, 8, 64], [2, 2], [2, 2]),
-            [8, 8, 64],
-            5528.0,
-        ),
+        (U65, pool([32, 32, 64], [16, 16, 64]), [4, 4, 64], 8290.0),
+        (U85, conv([8, 8, 208], [8, 8, 416], 3), [8, 8, 32], 265778.0),
+        (U85, pool([32, 32, 64], [16, 16, 64]), [15, 16, 16], 11564.0),
+        (U85, pool([16, 16, 64], [8, 8, 64]), [8, 8, 64], 5528.0),
     ];
     let mut largest = 0f64;
     for (accelerator_idx, layer, block, expected) in rows {
@@ -416,14 +372,7 @@ fn residual_block() -> (Vec<Tensor>, Vec<Operator>) {
     (tensors, operators)
 }
 
-const CONV: BuiltinOptions = BuiltinOptions::Conv2D {
-    padding: Padding::Same,
-    stride_h: 1,
-    stride_w: 1,
-    dilation_h: 1,
-    dilation_w: 1,
-    activation: Activation::None,
-};
+const CONV: BuiltinOptions = conv_2d(Padding::Same, [1; 2]);
 
 #[test]
 fn branches_run_depth_first_from_the_last_input() {

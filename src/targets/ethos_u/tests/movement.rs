@@ -1,7 +1,8 @@
 //! What moves, repeats, enlarges or divides values, against what Vela 5.2.0 prints for the same files.
 
-use super::files::NetworkFile;
-use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
+use super::network_file::NetworkFile;
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, Padding, TensorType};
+use crate::graph::analysis::fixtures::{ADD, pool_2d};
 use crate::targets::ethos_u::configuration::Product::{self, U55x256, U65x512, U85x256};
 
 impl NetworkFile {
@@ -51,14 +52,6 @@ impl NetworkFile {
         };
         let shape = self.shape(one);
         self.call_with(OpKind::Div, &[one, other], &shape, options)
-    }
-
-    fn largest(&mut self, map: usize, axis: i32) -> usize {
-        let mut shape = self.shape(map);
-        shape[axis as usize] = 1;
-        let axes = self.constant(&[axis]);
-        let options = BuiltinOptions::Reducer { keep_dims: true };
-        self.call_with(OpKind::ReduceMax, &[map, axes], &shape, options)
     }
 
     fn logistic(&mut self, map: usize) -> usize {
@@ -160,10 +153,7 @@ fn ethos_u85_divides_slowly() {
     network.check(&[(U85x256, [270_336.0, 0.0, 81920.0])]);
     let mut network = NetworkFile::new(&[1, 16, 16, 32]);
     let activated = network.logistic(0);
-    let options = BuiltinOptions::Add {
-        activation: Activation::None,
-    };
-    let sum = network.call_with(OpKind::Add, &[0, activated], &[1, 16, 16, 32], options);
+    let sum = network.call_with(OpKind::Add, &[0, activated], &[1, 16, 16, 32], ADD);
     network.divide(sum, activated);
     network.check(&[
         (U55x256, [10944.0, 24576.0, 256.0]),
@@ -197,14 +187,7 @@ fn dimensions_are_reversed_on_ethos_u85() {
         network.check(&[(U85x256, of_vela)]);
     }
     let mut network = NetworkFile::new(&[1, 24, 24, 16]);
-    let options = BuiltinOptions::Pool2D {
-        padding: crate::formats::tflite::Padding::Valid,
-        stride_h: 2,
-        stride_w: 2,
-        filter_h: 2,
-        filter_w: 2,
-        activation: Activation::None,
-    };
+    let options = pool_2d(Padding::Valid, [2; 2], [2; 2]);
     let pooled = network.call_with(OpKind::MaxPool2d, &[0], &[1, 12, 12, 16], options);
     network.reverse(pooled, 1);
     network.check(&[
@@ -248,11 +231,7 @@ fn mirrored_columns_are_read_from_the_output() {
 fn products_of_a_map_with_itself_keep_it() {
     let mut network = NetworkFile::new(&[1, 64, 32]);
     let map = network.logistic(0);
-    let options = BuiltinOptions::BatchMatMul {
-        adj_x: false,
-        adj_y: true,
-    };
-    network.call_with(OpKind::BatchMatmul, &[map, map], &[1, 64, 64], options);
+    network.multiply([map, map], &[1, 64, 64], true);
     let of_vela: [(Product, [f64; 3]); 3] = [
         (U55x256, [97658.0, 16640.0, 256.0]),
         (U65x512, [161_378.0, 4096.0, 345_344.0]),
@@ -342,14 +321,14 @@ fn casts_are_sums_or_comparisons_on_ethos_u85() {
 #[test]
 fn maxima_of_many_rows_take_two_operations() {
     let mut network = NetworkFile::new(&[1, 300, 300, 5]);
-    network.largest(0, 3);
+    network.reduce(OpKind::ReduceMax, 0, &[3]);
     network.check(&[
         (U55x256, [900_176.0, 540_000.0, 0.0]),
         (U65x512, [2_303_999.0, 0.0, 8_640_000.0]),
         (U85x256, [1_804_112.0, 0.0, 4_324_480.0]),
     ]);
     let mut network = NetworkFile::new(&[140_000, 3, 5]);
-    network.largest(0, 1);
+    network.reduce(OpKind::ReduceMax, 0, &[1]);
     network.check(&[
         (U55x256, [1_400_000.0, 2_800_000.0, 0.0]),
         (U65x512, [11_946_666.0, 0.0, 44_800_000.0]),
@@ -361,7 +340,7 @@ fn maxima_of_many_rows_take_two_operations() {
 #[test]
 fn maxima_of_an_axis_are_written_slowly() {
     let mut network = NetworkFile::new(&[1, 8, 8, 4]);
-    network.largest(0, 1);
+    network.reduce(OpKind::ReduceMax, 0, &[1]);
     network.check(&[
         (Product::U55x32, [232.0, 288.0, 0.0]),
         (Product::U55x64, [272.0, 288.0, 0.0]),
@@ -372,7 +351,7 @@ fn maxima_of_an_axis_are_written_slowly() {
 #[test]
 fn padding_by_nothing_is_a_copy() {
     let mut network = NetworkFile::new(&[1, 16, 16, 24]);
-    let map = network.largest(0, 3);
+    let map = network.reduce(OpKind::ReduceMax, 0, &[3]);
     network.mirror(map, [0, 0]);
     network.check(&[
         (U55x256, [12746.0, 6400.0, 0.0]),
@@ -385,14 +364,7 @@ fn padding_by_nothing_is_a_copy() {
 #[test]
 fn pooling_performs_the_activation_behind_it() {
     let mut network = NetworkFile::new(&[1, 16, 16, 24]);
-    let options = BuiltinOptions::Pool2D {
-        padding: crate::formats::tflite::Padding::Valid,
-        stride_h: 2,
-        stride_w: 2,
-        filter_h: 2,
-        filter_w: 2,
-        activation: Activation::None,
-    };
+    let options = pool_2d(Padding::Valid, [2; 2], [2; 2]);
     let pooled = network.call_with(OpKind::AveragePool2d, &[0], &[1, 8, 8, 24], options);
     network.logistic(pooled);
     network.check(&[

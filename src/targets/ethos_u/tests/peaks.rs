@@ -1,7 +1,8 @@
 //! What decides how much memory feature maps take, against what Vela 5.2.0 prints for the same files.
 
-use super::files::NetworkFile;
+use super::network_file::NetworkFile;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, Padding, TensorType};
+use crate::graph::analysis::fixtures::{conv_2d_with, fully_connected, pool_2d};
 use crate::targets::ethos_u::configuration::Product::{U55x256, U65x256, U65x512, U85x256};
 use crate::targets::ethos_u::configuration::{Configuration, VelaIni};
 
@@ -39,20 +40,11 @@ fn readers_of_a_part_read_it_in_place_beside_a_copy() {
 #[test]
 fn reshaped_maps_take_the_memory_of_their_last_shape() {
     let mut network = NetworkFile::new(&[1, 88, 44, 1]);
-    let options = BuiltinOptions::Pool2D {
-        padding: Padding::Valid,
-        stride_h: 2,
-        stride_w: 2,
-        filter_h: 2,
-        filter_w: 2,
-        activation: Activation::None,
-    };
+    let options = pool_2d(Padding::Valid, [2; 2], [2; 2]);
     let pooled = network.call_with(OpKind::MaxPool2d, &[0], &[1, 44, 22, 1], options);
     let sizes = network.constant(&[1, 44, 22]);
     let flat = network.call(OpKind::Reshape, &[pooled, sizes], &[1, 44, 22]);
-    let axes = network.constant(&[2]);
-    let options = BuiltinOptions::Reducer { keep_dims: true };
-    network.call_with(OpKind::ReduceMax, &[flat, axes], &[1, 44, 1], options);
+    network.reduce(OpKind::ReduceMax, flat, &[2]);
     network.check(&[
         (U55x256, [7654.0, 5280.0, 0.0]),
         (U65x512, [25_469.0, 1408.0, 90_816.0]),
@@ -129,14 +121,7 @@ fn a_table_behind_an_activation_is_an_operation() {
     let shape = [1, 8, 32, 4];
     let mut network = NetworkFile::new(&[1, 8, 32, 3]);
     let weights = network.weights(&[4, 3, 3, 3]);
-    let options = BuiltinOptions::Conv2D {
-        padding: Padding::Same,
-        stride_h: 1,
-        stride_w: 1,
-        dilation_h: 1,
-        dilation_w: 1,
-        activation: Activation::Relu,
-    };
+    let options = conv_2d_with(Padding::Same, [1; 2], Activation::Relu);
     let computed = network.call_with(OpKind::Conv2d, &[0, weights], &shape, options);
     network.call(OpKind::Logistic, &[computed], &shape);
     let of_vela = [
@@ -216,13 +201,13 @@ fn shared_weights_have_scales_for_each_pair_of_scales_of_maps() {
     let weights = network.weights(&[16, 16]);
     network.set_scale(weights, 0.01, 0);
     let multiplied = |network: &mut NetworkFile, input: usize, scale: f32| {
-        let options = BuiltinOptions::FullyConnected {
-            has_unknown_weights: false,
-            keep_num_dims: false,
-            activation: Activation::None,
-        };
         let kind = OpKind::FullyConnected;
-        let product = network.call_with(kind, &[input, weights], &shape, options);
+        let product = network.call_with(
+            kind,
+            &[input, weights],
+            &shape,
+            fully_connected(Activation::None),
+        );
         network.set_scale(product, scale, 0);
         product
     };
