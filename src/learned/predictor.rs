@@ -32,18 +32,6 @@ pub struct Predictor {
 pub struct Estimates {
     /// One for each output.
     pub graph: Vec<f32>,
-    /// Row-major `[n_nodes, n_outputs]`: each operator's part. Absent where the network estimates
-    /// whole graphs only.
-    pub operators: Option<Vec<f32>>,
-}
-
-impl Estimates {
-    /// The parts of one output, by node.
-    pub fn operators_of(&self, output_idx: usize) -> Option<Vec<f64>> {
-        let values = self.operators.as_ref()?.iter().skip(output_idx);
-        let parts = values.step_by(self.graph.len().max(1));
-        Some(parts.map(|&value| f64::from(value)).collect())
-    }
 }
 
 /// A bundle that cannot be used, or a network that failed.
@@ -180,21 +168,14 @@ impl Predictor {
             })
         };
         let of_graphs = take(batch.n_graphs()).transpose()?.unwrap_or_default();
-        let of_operators = take(batch.n_nodes()).transpose()?;
+        // Where the network has them, the parts of operators.
+        take(batch.n_nodes()).transpose()?;
         let mut rows = of_graphs.chunks_exact(n_outputs.max(1));
-        let mut operators = of_operators.as_deref();
-        let estimates = |graph: &&Features| {
-            if !has_nodes(graph) {
-                return Estimates::default();
-            }
-            let n_values = graph.n_nodes() * n_outputs;
-            let parts = operators
-                .as_mut()
-                .and_then(|rest| rest.split_off(..n_values));
-            Estimates {
+        let estimates = |graph: &&Features| match has_nodes(graph) {
+            true => Estimates {
                 graph: rows.next().unwrap_or_default().to_vec(),
-                operators: parts.map(<[f32]>::to_vec),
-            }
+            },
+            false => Estimates::default(),
         };
         Ok(graphs.iter().map(estimates).collect())
     }

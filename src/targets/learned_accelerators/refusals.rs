@@ -40,17 +40,6 @@ const POSITIONS: f64 = 4096.0;
 const DEPENDING_ON_VALUES: [&str; 2] = ["ONNX:RoiAlign", "ONNX:NonZero"];
 
 impl Refusal {
-    pub const ALL: [Self; 8] = [
-        Self::Volume,
-        Self::AveragePooling,
-        Self::LargeWindow,
-        Self::LargeSoftmax,
-        Self::LargeSum,
-        Self::Sequences,
-        Self::WorkOfValues,
-        Self::NeverMeasured,
-    ];
-
     /// Stable identifier for programs, kebab-case.
     pub fn code(self) -> &'static str {
         match self {

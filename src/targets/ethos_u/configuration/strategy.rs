@@ -13,8 +13,6 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    pub const ALL: [Self; 2] = [Self::Performance, Self::Size];
-
     /// Vela's name of it.
     pub const fn name(self) -> &'static str {
         match self {
