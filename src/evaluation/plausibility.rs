@@ -129,7 +129,7 @@ fn map_bytes(graph: &Graph, is_run: &[bool], bytes_per_value: Option<f64>) -> f6
 
 fn writes_all(node: &Node) -> bool {
     match node.operator.code.kind.row().effect {
-        Effect::Computes | Effect::Moves => true,
+        Effect::Computes | Effect::Converts | Effect::Moves => true,
         Effect::Renames | Effect::Views | Effect::Runs => false,
     }
 }

@@ -112,6 +112,7 @@ fn page() -> String {
         let row = kind.row();
         let effect = match row.effect {
             Effect::Computes => "computes",
+            Effect::Converts => "converts",
             Effect::Moves => "moves",
             Effect::Renames => "renames",
             Effect::Views => "views",
@@ -137,6 +138,7 @@ fn page() -> String {
         };
         let gpu = match row.gpu {
             GpuWork::View => "no kernel".into(),
+            GpuWork::Unary(_) => "unary".into(),
             work => words(&work),
         };
         let none = BTreeSet::new();
@@ -182,7 +184,7 @@ the first input. Shapes, options and constants decide further; a report names th
 
 | column | says |
 |---|---|
-| does | *computes* other values, *moves* values to other places, *renames* (the input under another shape), *views* (the result may share the input's memory), or *runs* another subgraph or library |
+| does | *computes* other values, *converts* (the same numbers in another type), *moves* values to other places, *renames* (the input under another shape), *views* (the result may share the input's memory), or *runs* another subgraph or library |
 | shapes | the rule by which the result's shape follows from the inputs, and with it from the batch size, the resolution and the width; –: none, shapes are the file's |
 | MACs | the rule that counts its multiply-accumulates |
 | Micro | types that TensorFlow Lite Micro's kernel runs |
@@ -223,5 +225,16 @@ fn the_web_page_colours_the_same_categories() {
         writeln!(file, "  {}: \"{}\",", words(category), names.join(" ")).unwrap();
     }
     file.push_str("} as const;\n");
+    let with_units = OpKind::ALL
+        .iter()
+        .filter(|kind| kind.row().shape.has_units());
+    let names: Vec<&str> = with_units.map(|kind| kind.name()).collect();
+    let names = names.join(" ");
+    writeln!(file, "/** Layers that another width changes. */").unwrap();
+    writeln!(
+        file,
+        "export const WITH_UNITS: ReadonlySet<string> = new Set(\"{names}\".split(\" \"));"
+    )
+    .unwrap();
     check(KINDS, &file);
 }

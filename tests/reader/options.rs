@@ -1,8 +1,12 @@
 //! Which options of the schema are read.
 
+use std::collections::BTreeSet;
+
+use litecast::formats::graph_json;
 use litecast::formats::tflite::schema::{BuiltinOptions as First, BuiltinOptions2 as Second};
-use litecast::formats::tflite::{BuiltinOptions, parse};
+use litecast::formats::tflite::{BuiltinOptions, OpKind, parse};
 use litecast_tflite_files::Options;
+use serde_json::json;
 
 use crate::files::with_options;
 
@@ -122,4 +126,49 @@ fn every_table_of_options_is_read_or_left_by_decision() {
         .filter_map(|(is_second, kind)| name(is_second, kind))
         .collect();
     assert_eq!(names, NOT_READ);
+}
+
+/// Of the tables that are read, those that no attribute of a graph as JSON stands for: its operators have no options.
+const NOT_IN_GRAPHS: &[&str] = &[
+    "BidirectionalSequenceLSTMOptions",
+    "BidirectionalSequenceRNNOptions",
+    "CallOnceOptions",
+    "CallOptions",
+    "FakeQuantOptions",
+    "IfOptions",
+    "LSTMOptions",
+    "LocalResponseNormalizationOptions",
+    "RNNOptions",
+    "ReshapeOptions",
+    "ReverseSequenceOptions",
+    "SequenceRNNOptions",
+    "StableHLOCompositeOptions",
+    "StablehloCaseOptions",
+    "StablehloReduceOptions",
+    "StablehloReduceWindowOptions",
+    "StablehloScatterOptions",
+    "StablehloSortOptions",
+    "StablehloWhileOptions",
+    "UniqueOptions",
+    "VarHandleOptions",
+    "WhileOptions",
+];
+
+/// A table that is read is decided here for graphs as JSON as well.
+#[test]
+fn every_table_that_is_read_has_attributes_or_is_left_by_decision() {
+    let tensor = |name: &str| json!({"name": name, "shape": [1, 4], "type": "int8"});
+    let has_none = |kind: &&OpKind| {
+        let graph = json!({
+            "format": "litecast-graph", "version": 1, "inputs": ["x"], "outputs": ["y"],
+            "tensors": [tensor("x"), tensor("y")],
+            "operators": [{"kind": kind.name(), "inputs": ["x"], "outputs": ["y"]}],
+        });
+        let model = graph_json::parse(graph.to_string().as_bytes()).unwrap();
+        model.subgraphs[0].operators[0].options == BuiltinOptions::Absent
+    };
+    let left = OpKind::ALL.iter().filter(has_none);
+    let mut names: BTreeSet<&str> = left.map(|kind| kind.options_table()).collect();
+    names.retain(|name| *name != "NONE" && !NOT_READ.contains(name));
+    assert_eq!(Vec::from_iter(names), NOT_IN_GRAPHS);
 }

@@ -2,6 +2,7 @@
 import { choiceOf } from "./requested_targets.ts";
 import type { Estimator, FileBytes } from "./estimator.ts";
 import * as format from "./format.ts";
+import { WITH_UNITS } from "./operator_kinds.ts";
 import { hybridOf, leftWords } from "./processor_split.ts";
 import { type Estimate, type Operator, type Report, type Result, type TargetChoice, estimateOf } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
@@ -31,7 +32,6 @@ const MIN_SAVED_PART = 0.005;
 /** A count is just above a multiple where it is above by at most this part of it. */
 const JUST_ABOVE = 0.25;
 const MAX_CHANNEL_COUNTS = 3;
-const LAYERS = new Set(["CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED"]);
 const NARROWER = [0.9, 0.8, 0.7, 0.6, 0.5];
 /** Of the resolution or the width. */
 const SMALLER = 0.75;
@@ -114,7 +114,7 @@ const channels: Rule = async function* (advised, estimator, signal) {
 /** The costliest first. */
 function countsJustAbove({ operators, tensors }: Report, latency: Estimate, step: number): number[] {
   const costs = new Map<number, number>();
-  operators.filter(({ name }) => LAYERS.has(name)).forEach((operator: Operator) => {
+  operators.filter(({ name }) => WITH_UNITS.has(name)).forEach((operator: Operator) => {
     const count = tensors[operator.outputs[0]]?.shape.at(-1) ?? 0;
     const above = count % step;
     if (count > step && above > 0 && above <= JUST_ABOVE * step) costs.set(count, (costs.get(count) ?? 0) + (latency.operators?.[operator.index] ?? operator.macs));

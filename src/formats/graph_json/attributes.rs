@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::document::{Attribute, Text};
 use super::error::ParseError;
 use super::error::Place;
+use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{
     Activation, BuiltinOptions, MirrorPadMode, OpKind, Padding, TensorType,
 };
@@ -19,36 +20,27 @@ pub(super) struct Attributes<'d> {
 
 type Read<T> = Result<T, ParseError>;
 
-/// Attributes that TFLite has as a constant input: the kind, the attribute's name, and the place of the
+/// Attributes that TFLite has as a constant input: the rule of the operator's shapes, the attribute's name, and the place of the
 /// input. A file may have the constant among its tensors instead.
-const LISTS: &[(OpKind, &str, usize)] = &[
-    (OpKind::Reshape, "shape", 1),
-    (OpKind::Transpose, "perm", 1),
-    (OpKind::Pad, "paddings", 1),
-    (OpKind::Padv2, "paddings", 1),
-    (OpKind::MirrorPad, "paddings", 1),
-    (OpKind::Mean, "axes", 1),
-    (OpKind::Sum, "axes", 1),
-    (OpKind::ReduceMax, "axes", 1),
-    (OpKind::ReduceMin, "axes", 1),
-    (OpKind::ReduceProd, "axes", 1),
-    (OpKind::ReduceAny, "axes", 1),
-    (OpKind::ReduceAll, "axes", 1),
-    (OpKind::ExpandDims, "axis", 1),
-    (OpKind::ArgMax, "axis", 1),
-    (OpKind::ArgMin, "axis", 1),
-    (OpKind::Tile, "multiples", 1),
-    (OpKind::BroadcastTo, "shape", 1),
-    (OpKind::ResizeBilinear, "size", 1),
-    (OpKind::ResizeNearestNeighbor, "size", 1),
-    (OpKind::Slice, "begin", 1),
-    (OpKind::Slice, "size", 2),
-    (OpKind::StridedSlice, "begin", 1),
-    (OpKind::StridedSlice, "end", 2),
-    (OpKind::StridedSlice, "strides", 3),
-    (OpKind::SplitV, "size_splits", 1),
-    (OpKind::SplitV, "axis", 2),
-    (OpKind::Cumsum, "axis", 1),
+const LISTS: &[(ShapeRule, &str, usize)] = &[
+    (ShapeRule::Reshape, "shape", 1),
+    (ShapeRule::Transpose, "perm", 1),
+    (ShapeRule::Pad, "paddings", 1),
+    (ShapeRule::Reduce, "axes", 1),
+    (ShapeRule::ExpandDims, "axis", 1),
+    (ShapeRule::Best, "axis", 1),
+    (ShapeRule::Tile, "multiples", 1),
+    (ShapeRule::BroadcastTo, "shape", 1),
+    (ShapeRule::Resize, "size", 1),
+    (ShapeRule::Slice, "begin", 1),
+    (ShapeRule::Slice, "size", 2),
+    (ShapeRule::StridedSlice, "begin", 1),
+    (ShapeRule::StridedSlice, "end", 2),
+    (ShapeRule::StridedSlice, "strides", 3),
+    (ShapeRule::Split, "axis", 0),
+    (ShapeRule::SplitBySizes, "size_splits", 1),
+    (ShapeRule::SplitBySizes, "axis", 2),
+    (ShapeRule::AlongAxes, "axis", 1),
 ];
 
 impl<'d> Attributes<'d> {
@@ -63,17 +55,12 @@ impl<'d> Attributes<'d> {
     /// Lists that become constant inputs, each with its place among the inputs.
     pub fn lists(&mut self) -> Read<Vec<(&'static str, usize, Vec<i32>)>> {
         let mut lists = Vec::new();
-        for &(kind, name, position) in LISTS {
-            if kind == self.kind
+        for &(rule, name, position) in LISTS {
+            if rule == self.kind.row().shape
                 && let Some(values) = self.integers(name)?
             {
                 lists.push((name, position, values));
             }
-        }
-        if self.kind == OpKind::Split
-            && let Some(axis) = self.integers("axis")?
-        {
-            lists.push(("axis", 0, axis));
         }
         Ok(lists)
     }
@@ -224,7 +211,7 @@ impl<'d> Attributes<'d> {
             | OpKind::TransposeConv
             | OpKind::Conv3d
             | OpKind::Conv3dTranspose => self.convolution()?,
-            OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d => self.pool()?,
+            kind if kind.row().shape == ShapeRule::Pool => self.pool()?,
             OpKind::FullyConnected => BuiltinOptions::FullyConnected {
                 has_unknown_weights: false,
                 keep_num_dims: self.flag("keep_num_dims")?,
@@ -288,13 +275,7 @@ impl<'d> Attributes<'d> {
                 shrink_axis_mask: self.integer("shrink_axis_mask", 0)?,
                 offset: self.flag("offset")?,
             },
-            OpKind::Mean
-            | OpKind::Sum
-            | OpKind::ReduceMax
-            | OpKind::ReduceMin
-            | OpKind::ReduceProd
-            | OpKind::ReduceAny
-            | OpKind::ReduceAll => BuiltinOptions::Reducer {
+            kind if kind.row().shape == ShapeRule::Reduce => BuiltinOptions::Reducer {
                 keep_dims: self.flag("keep_dims")?,
             },
             OpKind::ArgMax => BuiltinOptions::ArgMax {

@@ -2,7 +2,7 @@
 //! misspelt.
 
 use crate::formats::tflite::OpKind;
-use crate::formats::tflite::op_row::GpuWork;
+use crate::formats::tflite::op_row::{GpuFunction, GpuWork};
 
 /// Number of letters and digits from which on one other letter is a slip. Shorter names are too close to each other.
 const MIN_LETTERS: usize = 6;
@@ -14,9 +14,10 @@ const OTHER_FRAMEWORKS: [&str; 2] = ["CONV2DTRANSPOSE", "CONVTRANSPOSE2D"];
 pub const FRAMEWORK_KINDS: &[(GpuWork, &[&str])] = &[
     (GpuWork::View, &["IDENTITY"]),
     (
-        GpuWork::Unary,
-        &["ERF", "HARD_SIGMOID", "MISH", "RECIPROCAL", "SOFTPLUS"],
+        GpuWork::Unary(GpuFunction::Other),
+        &["ERF", "MISH", "RECIPROCAL", "SOFTPLUS"],
     ),
+    (GpuWork::Unary(GpuFunction::Hard), &["HARD_SIGMOID"]),
     (GpuWork::Binary, &["ADDCMUL"]),
     (
         GpuWork::Reduction,

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::op_row::{
-    AcceleratorWork, Category, CoreWork, Effect, GpuWork, OperatorRow, ShapeRule, Work,
+    AcceleratorWork, Category, CoreWork, Effect, GpuFunction, GpuWork, OperatorRow, ShapeRule,
+    Values, Work,
 };
 use super::schema::BuiltinOperator;
 
@@ -12,8 +13,8 @@ use super::schema::BuiltinOperator;
 /// [`OperatorRow`] in their order.
 macro_rules! op_kinds {
     ($($kind:ident = $builtin:ident : $options:ident, $category:ident, $effect:ident,
-       $shape:ident $(($place:literal))?, $work:ident, $cores:ident, $gpu:ident, $accelerator:ident,
-       $roles:literal;)*) => {
+       $shape:ident $(($place:literal))?, $values:ident, $work:ident, $cores:ident, $gpu:ident $(($function:ident))?,
+       $accelerator:ident, $roles:literal;)*) => {
         /// The kind of an operator, one variant for each `BuiltinOperator` of the schema.
         ///
         /// Operators that TFLite does not have, those of other formats included, are all
@@ -77,9 +78,10 @@ macro_rules! op_kinds {
                         category: Category::$category,
                         effect: Effect::$effect,
                         shape: ShapeRule::$shape $(($place))?,
+                        values: Values::$values,
                         work: Work::$work,
                         cores: CoreWork::$cores,
-                        gpu: GpuWork::$gpu,
+                        gpu: GpuWork::$gpu $((GpuFunction::$function))?,
                         accelerator: AcceleratorWork::$accelerator,
                         roles: $roles,
                     } },)*
@@ -93,7 +95,7 @@ macro_rules! op_kinds {
 impl OpKind {
     /// Whether it writes the numbers that it reads in another type.
     pub fn is_conversion(self) -> bool {
-        matches!(self, Self::Quantize | Self::Dequantize | Self::Cast)
+        self.row().effect == Effect::Converts
     }
 }
 
@@ -103,218 +105,218 @@ impl fmt::Display for OpKind {
     }
 }
 
-// Kind, name: options, category, effect, shape, products, cores, GPU, accelerator, roles of operands.
+// Kind, name: options, category, effect, shape, values, products, cores, GPU, accelerator, roles of operands.
 op_kinds! {
-    Add                    = ADD                    : AddOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
-    AveragePool2d          = AVERAGE_POOL_2D        : Pool2DOptions,       Reduction,   Computes, Pool,          Nothing,      Pool,         Pool,          Pooling,     "";
-    Concatenation          = CONCATENATION          : ConcatenationOptions, Movement,    Views,    Concatenate,   Nothing,      Move,         Concatenation, Layout,      "";
-    Conv2d                 = CONV_2D                : Conv2DOptions,       Convolution, Computes, Convolution,   Convolution,  Convolution,  Convolution,   Window,      "xwb";
-    DepthwiseConv2d        = DEPTHWISE_CONV_2D      : DepthwiseConv2DOptions, Depthwise,   Computes, Depthwise,     Depthwise,    Depthwise,    Convolution,   Depthwise,   "xwb";
-    DepthToSpace           = DEPTH_TO_SPACE         : DepthToSpaceOptions, Movement,    Moves,    DepthToSpace,  Nothing,      Move,         Other,         Layout,      "";
-    Dequantize             = DEQUANTIZE             : DequantizeOptions,   Conversion,  Computes, Broadcast,     Nothing,      Conversion,   View,          Elementwise, "";
-    EmbeddingLookup        = EMBEDDING_LOOKUP       : NONE,                Movement,    Moves,    LookUp,        Nothing,      Move,         Gather,        Other,       "xw";
-    Floor                  = FLOOR                  : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Other,       "";
-    FullyConnected         = FULLY_CONNECTED        : FullyConnectedOptions, Matrix,      Computes, Dense,         Dense,        Dense,        Dense,         Matrix,      "xwb";
-    HashtableLookup        = HASHTABLE_LOOKUP       : NONE,                Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    L2Normalization        = L2_NORMALIZATION       : L2NormOptions,       Activation,  Computes, AlongLast,     Nothing,      Elementwise,  Normalisation, Other,       "";
-    L2Pool2d               = L2_POOL_2D             : Pool2DOptions,       Reduction,   Computes, Pool,          Nothing,      Pool,         Pool,          Other,       "";
-    LocalResponseNormalization = LOCAL_RESPONSE_NORMALIZATION : LocalResponseNormalizationOptions, Activation,  Computes, AlongLast,     Nothing,      Unknown,      Other,         Other,       "";
-    Logistic               = LOGISTIC               : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
-    LshProjection          = LSH_PROJECTION         : LSHProjectionOptions, Movement,    Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    Lstm                   = LSTM                   : LSTMOptions,         Recurrent,   Computes, Lstm,          Recurrent,    Unknown,      Recurrent,     Other,       "xwwwwwwwwvvvbbbbwbssvvvv";
-    MaxPool2d              = MAX_POOL_2D            : Pool2DOptions,       Reduction,   Computes, Pool,          Nothing,      Pool,         Pool,          Pooling,     "";
-    Mul                    = MUL                    : MulOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
-    Relu                   = RELU                   : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
-    ReluN1To1              = RELU_N1_TO_1           : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
-    Relu6                  = RELU6                  : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
-    Reshape                = RESHAPE                : ReshapeOptions,      Movement,    Renames,  Reshape,       Nothing,      Free,         View,          Reshape,     "xc";
-    ResizeBilinear         = RESIZE_BILINEAR        : ResizeBilinearOptions, Movement,    Computes, Resize,        Nothing,      Move,         Resize,        Resizing,    "xc";
-    Rnn                    = RNN                    : RNNOptions,          Recurrent,   Computes, Rnn,           Recurrent,    Unknown,      Other,         Other,       "xwwbs";
-    Softmax                = SOFTMAX                : SoftmaxOptions,      Activation,  Computes, AlongLast,     Nothing,      Elementwise,  Softmax,       Softmax,     "";
-    SpaceToDepth           = SPACE_TO_DEPTH         : SpaceToDepthOptions, Movement,    Moves,    SpaceToDepth,  Nothing,      Move,         Other,         Layout,      "";
-    Svdf                   = SVDF                   : SVDFOptions,         Recurrent,   Computes, Svdf,          Svdf,         Dense,        Other,         Other,       "xwwbs";
-    Tanh                   = TANH                   : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
-    ConcatEmbeddings       = CONCAT_EMBEDDINGS      : ConcatEmbeddingsOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    SkipGram               = SKIP_GRAM              : SkipGramOptions,     Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    Call                   = CALL                   : CallOptions,         Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    Custom                 = CUSTOM                 : NONE,                Other,       Runs,     Unknown,       Unknown,      Unknown,      Other,         Other,       "";
-    EmbeddingLookupSparse  = EMBEDDING_LOOKUP_SPARSE : EmbeddingLookupSparseOptions, Movement,    Computes, Unknown,       SparseLookup, Unknown,      Other,         Other,       "xxxxw";
-    Pad                    = PAD                    : PadOptions,          Movement,    Moves,    Pad,           Nothing,      Move,         Copy,          Layout,      "xc";
-    UnidirectionalSequenceRnn = UNIDIRECTIONAL_SEQUENCE_RNN : SequenceRNNOptions,  Recurrent,   Computes, Rnn,           Recurrent,    Unknown,      Recurrent,     Other,       "xwwbs";
-    Gather                 = GATHER                 : GatherOptions,       Movement,    Moves,    Gather,        Nothing,      Move,         Gather,        Layout,      "xc";
-    BatchToSpaceNd         = BATCH_TO_SPACE_ND      : BatchToSpaceNDOptions, Movement,    Moves,    BatchToSpace,  Nothing,      Move,         Other,         Other,       "xcc";
-    SpaceToBatchNd         = SPACE_TO_BATCH_ND      : SpaceToBatchNDOptions, Movement,    Moves,    SpaceToBatch,  Nothing,      Move,         Other,         Other,       "xcc";
-    Transpose              = TRANSPOSE              : TransposeOptions,    Movement,    Views,    Transpose,     Nothing,      Move,         View,          Layout,      "xc";
-    Mean                   = MEAN                   : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Reduction,     Pooling,     "xc";
-    Sub                    = SUB                    : SubOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
-    Div                    = DIV                    : DivOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Curve,       "";
-    Squeeze                = SQUEEZE                : SqueezeOptions,      Movement,    Renames,  Squeeze,       Nothing,      Free,         View,          Layout,      "";
-    UnidirectionalSequenceLstm = UNIDIRECTIONAL_SEQUENCE_LSTM : UnidirectionalSequenceLSTMOptions, Recurrent,   Computes, Lstm,          Recurrent,    Dense,        Recurrent,     Other,       "xwwwwwwwwvvvbbbbwbssvvvv";
-    StridedSlice           = STRIDED_SLICE          : StridedSliceOptions, Movement,    Views,    StridedSlice,  Nothing,      Move,         View,          Layout,      "xccc";
-    BidirectionalSequenceRnn = BIDIRECTIONAL_SEQUENCE_RNN : BidirectionalSequenceRNNOptions, Recurrent,   Computes, Unknown,       Recurrent,    Unknown,      Other,         Other,       "xwwbswwbsxww";
-    Exp                    = EXP                    : ExpOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
-    TopkV2                 = TOPK_V2                : TopKV2Options,       Reduction,   Computes, TopK,          Nothing,      Unknown,      Other,         Pooling,     "xc";
-    Split                  = SPLIT                  : SplitOptions,        Movement,    Views,    Split,         Nothing,      Move,         View,          Layout,      "cx";
-    LogSoftmax             = LOG_SOFTMAX            : LogSoftmaxOptions,   Activation,  Computes, AlongLast,     Nothing,      Elementwise,  Softmax,       Other,       "";
-    Delegate               = DELEGATE               : NONE,                Control,     Runs,     Unknown,       Unknown,      Unknown,      Other,         Other,       "";
-    BidirectionalSequenceLstm = BIDIRECTIONAL_SEQUENCE_LSTM : BidirectionalSequenceLSTMOptions, Recurrent,   Computes, Unknown,       Recurrent,    Unknown,      Other,         Other,       "xwwwwwwwwvvvbbbbwbwwwwwwwwvvvbbbbwbssssxwwwwwwww";
-    Cast                   = CAST                   : CastOptions,         Conversion,  Computes, Broadcast,     Nothing,      Move,         View,          Elementwise, "";
-    Prelu                  = PRELU                  : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "xv";
-    Maximum                = MAXIMUM                : MaximumMinimumOptions, Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
-    ArgMax                 = ARG_MAX                : ArgMaxOptions,       Reduction,   Computes, Best,          Nothing,      Reduction,    Other,         Pooling,     "xc";
-    Minimum                = MINIMUM                : MaximumMinimumOptions, Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
-    Less                   = LESS                   : LessOptions,         Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    Neg                    = NEG                    : NegOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
-    Padv2                  = PADV2                  : PadV2Options,        Movement,    Moves,    Pad,           Nothing,      Move,         Copy,          Layout,      "xc";
-    Greater                = GREATER                : GreaterOptions,      Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    GreaterEqual           = GREATER_EQUAL          : GreaterEqualOptions, Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    LessEqual              = LESS_EQUAL             : LessEqualOptions,    Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    Select                 = SELECT                 : SelectOptions,       Arithmetic,  Computes, Select,        Nothing,      Elementwise,  Binary,        Other,       "";
-    Slice                  = SLICE                  : SliceOptions,        Movement,    Views,    Slice,         Nothing,      Move,         View,          Layout,      "xcc";
-    Sin                    = SIN                    : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Other,       "";
-    TransposeConv          = TRANSPOSE_CONV         : TransposeConvOptions, Convolution, Computes, TransposedConvolution, TransposedConvolution, TransposedConvolution, Convolution,   Transposed,  "cwxb";
-    SparseToDense          = SPARSE_TO_DENSE        : SparseToDenseOptions, Movement,    Moves,    Stated(1),     Nothing,      Unknown,      Other,         Other,       "cc";
-    Tile                   = TILE                   : TileOptions,         Movement,    Moves,    Tile,          Nothing,      Move,         Other,         Layout,      "xc";
-    ExpandDims             = EXPAND_DIMS            : ExpandDimsOptions,   Movement,    Renames,  ExpandDims,    Nothing,      Free,         View,          Layout,      "xc";
-    Equal                  = EQUAL                  : EqualOptions,        Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    NotEqual               = NOT_EQUAL              : NotEqualOptions,     Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    Log                    = LOG                    : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Other,       "";
-    Sum                    = SUM                    : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Reduction,     Pooling,     "xc";
-    Sqrt                   = SQRT                   : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
-    Rsqrt                  = RSQRT                  : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
-    Shape                  = SHAPE                  : ShapeOptions,        Movement,    Views,    ShapeOf,       Nothing,      Free,         View,          Other,       "";
-    Pow                    = POW                    : PowOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Curve,       "";
-    ArgMin                 = ARG_MIN                : ArgMinOptions,       Reduction,   Computes, Best,          Nothing,      Reduction,    Other,         Other,       "xc";
-    FakeQuant              = FAKE_QUANT             : FakeQuantOptions,    Conversion,  Computes, Broadcast,     Nothing,      Unknown,      Other,         Other,       "";
-    ReduceProd             = REDUCE_PROD            : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Unknown,      Reduction,     Other,       "xc";
-    ReduceMax              = REDUCE_MAX             : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Reduction,     Pooling,     "xc";
-    Pack                   = PACK                   : PackOptions,         Movement,    Views,    Pack,          Nothing,      Move,         Concatenation, Layout,      "";
-    LogicalOr              = LOGICAL_OR             : LogicalOrOptions,    Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    OneHot                 = ONE_HOT                : OneHotOptions,       Movement,    Moves,    OneHot,        Nothing,      Unknown,      Other,         Other,       "xc";
-    LogicalAnd             = LOGICAL_AND            : LogicalAndOptions,   Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    LogicalNot             = LOGICAL_NOT            : LogicalNotOptions,   Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    Unpack                 = UNPACK                 : UnpackOptions,       Movement,    Views,    Unpack,        Nothing,      Move,         View,          Layout,      "";
-    ReduceMin              = REDUCE_MIN             : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Reduction,     Pooling,     "xc";
-    FloorDiv               = FLOOR_DIV              : FloorDivOptions,     Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    ReduceAny              = REDUCE_ANY             : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Other,         Other,       "xc";
-    Square                 = SQUARE                 : SquareOptions,       Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
-    ZerosLike              = ZEROS_LIKE             : ZerosLikeOptions,    Movement,    Computes, Broadcast,     Nothing,      Move,         Other,         Other,       "";
-    Fill                   = FILL                   : FillOptions,         Movement,    Moves,    Stated(0),     Nothing,      Move,         Other,         Other,       "cx";
-    FloorMod               = FLOOR_MOD              : FloorModOptions,     Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    Range                  = RANGE                  : RangeOptions,        Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "ccc";
-    ResizeNearestNeighbor  = RESIZE_NEAREST_NEIGHBOR : ResizeNearestNeighborOptions, Movement,    Computes, Resize,        Nothing,      Move,         Resize,        Resizing,    "xc";
-    LeakyRelu              = LEAKY_RELU             : LeakyReluOptions,    Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
-    SquaredDifference      = SQUARED_DIFFERENCE     : SquaredDifferenceOptions, Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Elementwise, "";
-    MirrorPad              = MIRROR_PAD             : MirrorPadOptions,    Movement,    Moves,    Pad,           Nothing,      Move,         Copy,          Layout,      "xc";
-    Abs                    = ABS                    : AbsOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Elementwise, "";
-    SplitV                 = SPLIT_V                : SplitVOptions,       Movement,    Views,    SplitBySizes,  Nothing,      Move,         View,          Layout,      "xcc";
-    Unique                 = UNIQUE                 : UniqueOptions,       Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    Ceil                   = CEIL                   : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    ReverseV2              = REVERSE_V2             : ReverseV2Options,    Movement,    Moves,    AlongAxes,     Nothing,      Move,         Other,         Layout,      "xc";
-    AddN                   = ADD_N                  : AddNOptions,         Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Other,         Other,       "";
-    GatherNd               = GATHER_ND              : GatherNdOptions,     Movement,    Moves,    GatherByTuples, Nothing,      Move,         Gather,        Layout,      "xc";
-    Cos                    = COS                    : CosOptions,          Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Other,       "";
-    Where                  = WHERE                  : WhereOptions,        Arithmetic,  Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    Rank                   = RANK                   : RankOptions,         Movement,    Views,    RankOf,        Nothing,      Free,         Other,         Other,       "";
-    Elu                    = ELU                    : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
-    ReverseSequence        = REVERSE_SEQUENCE       : ReverseSequenceOptions, Movement,    Moves,    LikeFirst,     Nothing,      Unknown,      Other,         Other,       "xc";
-    MatrixDiag             = MATRIX_DIAG            : MatrixDiagOptions,   Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    Quantize               = QUANTIZE               : QuantizeOptions,     Conversion,  Computes, Broadcast,     Nothing,      Conversion,   View,          Elementwise, "";
-    MatrixSetDiag          = MATRIX_SET_DIAG        : MatrixSetDiagOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    Round                  = ROUND                  : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Other,       "";
-    HardSwish              = HARD_SWISH             : HardSwishOptions,    Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
-    If                     = IF                     : IfOptions,           Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    While                  = WHILE                  : WhileOptions,        Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    NonMaxSuppressionV4    = NON_MAX_SUPPRESSION_V4 : NonMaxSuppressionV4Options, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    NonMaxSuppressionV5    = NON_MAX_SUPPRESSION_V5 : NonMaxSuppressionV5Options, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    ScatterNd              = SCATTER_ND             : ScatterNdOptions,    Movement,    Moves,    Stated(2),     Nothing,      Unknown,      Other,         Layout,      "cxc";
-    SelectV2               = SELECT_V2              : SelectV2Options,     Arithmetic,  Computes, Broadcast,     Nothing,      Elementwise,  Binary,        Other,       "";
-    Densify                = DENSIFY                : DensifyOptions,      Conversion,  Moves,    LikeFirst,     Nothing,      Unknown,      Other,         Other,       "";
-    SegmentSum             = SEGMENT_SUM            : SegmentSumOptions,   Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xc";
-    BatchMatmul            = BATCH_MATMUL           : BatchMatMulOptions,  Matrix,      Computes, Product,       Product,      Dense,        Product,       Product,     "";
-    PlaceholderForGreaterOpCodes = PLACEHOLDER_FOR_GREATER_OP_CODES : NONE,                Other,       Runs,     Unknown,       Unknown,      Unknown,      Other,         Other,       "";
-    Cumsum                 = CUMSUM                 : CumsumOptions,       Reduction,   Computes, AlongAxes,     Nothing,      Reduction,    Other,         Other,       "xc";
-    CallOnce               = CALL_ONCE              : CallOnceOptions,     Control,     Runs,     Unknown,       Nothing,      Free,         Other,         Other,       "";
-    BroadcastTo            = BROADCAST_TO           : BroadcastToOptions,  Movement,    Views,    Stated(1),     Nothing,      Move,         View,          Layout,      "xc";
-    Rfft2d                 = RFFT2D                 : Rfft2dOptions,       Arithmetic,  Computes, Unknown,       Unknown,      Unknown,      Other,         Other,       "xc";
-    Conv3d                 = CONV_3D                : Conv3DOptions,       Convolution, Computes, Convolution3d, Convolution3d, Unknown,      Convolution,   Volume,      "xwb";
-    Imag                   = IMAG                   : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    Real                   = REAL                   : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    ComplexAbs             = COMPLEX_ABS            : NONE,                Arithmetic,  Computes, Broadcast,     Nothing,      Unknown,      Other,         Other,       "";
-    Hashtable              = HASHTABLE              : HashtableOptions,    Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    HashtableFind          = HASHTABLE_FIND         : HashtableFindOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    HashtableImport        = HASHTABLE_IMPORT       : HashtableImportOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    HashtableSize          = HASHTABLE_SIZE         : HashtableSizeOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    ReduceAll              = REDUCE_ALL             : ReducerOptions,      Reduction,   Computes, Reduce,        Nothing,      Reduction,    Other,         Other,       "xc";
-    Conv3dTranspose        = CONV_3D_TRANSPOSE      : Conv3DOptions,       Convolution, Computes, TransposedConvolution3d, TransposedConvolution3d, Unknown,      Other,         Other,       "cwxb";
-    VarHandle              = VAR_HANDLE             : VarHandleOptions,    Control,     Runs,     Unknown,       Nothing,      Free,         Other,         Other,       "";
-    ReadVariable           = READ_VARIABLE          : ReadVariableOptions, Control,     Moves,    Unknown,       Nothing,      Move,         Other,         Other,       "";
-    AssignVariable         = ASSIGN_VARIABLE        : AssignVariableOptions, Control,     Views,    Unknown,       Nothing,      Move,         Other,         Other,       "";
-    BroadcastArgs          = BROADCAST_ARGS         : NONE,                Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "cc";
-    RandomStandardNormal   = RANDOM_STANDARD_NORMAL : RandomOptions,       Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "c";
-    Bucketize              = BUCKETIZE              : BucketizeOptions,    Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    RandomUniform          = RANDOM_UNIFORM         : RandomOptions,       Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "c";
-    Multinomial            = MULTINOMIAL            : RandomOptions,       Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xc";
-    Gelu                   = GELU                   : GeluOptions,         Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Curve,       "";
-    DynamicUpdateSlice     = DYNAMIC_UPDATE_SLICE   : DynamicUpdateSliceOptions, Movement,    Views,    Update,        Nothing,      Move,         Other,         Other,       "xxc";
-    Relu0To1               = RELU_0_TO_1            : NONE,                Activation,  Computes, Broadcast,     Nothing,      Elementwise,  Unary,         Fused,       "";
-    UnsortedSegmentProd    = UNSORTED_SEGMENT_PROD  : UnsortedSegmentProdOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xcc";
-    UnsortedSegmentMax     = UNSORTED_SEGMENT_MAX   : UnsortedSegmentMaxOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xcc";
-    UnsortedSegmentSum     = UNSORTED_SEGMENT_SUM   : UnsortedSegmentSumOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xcc";
-    Atan2                  = ATAN2                  : ATan2Options,        Arithmetic,  Computes, Broadcast,     Nothing,      Unknown,      Other,         Other,       "";
-    UnsortedSegmentMin     = UNSORTED_SEGMENT_MIN   : UnsortedSegmentMinOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "xcc";
-    Sign                   = SIGN                   : SignOptions,         Arithmetic,  Computes, Broadcast,     Nothing,      Unknown,      Unary,         Other,       "";
-    Bitcast                = BITCAST                : BitcastOptions,      Conversion,  Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    BitwiseXor             = BITWISE_XOR            : BitwiseXorOptions,   Arithmetic,  Computes, Broadcast,     Nothing,      Unknown,      Other,         Other,       "";
-    RightShift             = RIGHT_SHIFT            : RightShiftOptions,   Arithmetic,  Computes, Broadcast,     Nothing,      Unknown,      Other,         Other,       "";
-    StablehloLogistic      = STABLEHLO_LOGISTIC     : NONE,                Activation,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloAdd           = STABLEHLO_ADD          : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloDivide        = STABLEHLO_DIVIDE       : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloMultiply      = STABLEHLO_MULTIPLY     : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloMaximum       = STABLEHLO_MAXIMUM      : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloReshape       = STABLEHLO_RESHAPE      : NONE,                Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloClamp         = STABLEHLO_CLAMP        : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloConcatenate   = STABLEHLO_CONCATENATE  : StablehloConcatenateOptions, Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloBroadcastInDim = STABLEHLO_BROADCAST_IN_DIM : StablehloBroadcastInDimOptions, Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloConvolution   = STABLEHLO_CONVOLUTION  : StablehloConvolutionOptions, Convolution, Computes, Unknown,       Unknown,      Unknown,      Other,         Other,       "";
-    StablehloSlice         = STABLEHLO_SLICE        : StablehloSliceOptions, Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloCustomCall    = STABLEHLO_CUSTOM_CALL  : StablehloCustomCallOptions, Control,     Runs,     Unknown,       Unknown,      Unknown,      Other,         Other,       "";
-    StablehloReduce        = STABLEHLO_REDUCE       : StablehloReduceOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloAbs           = STABLEHLO_ABS          : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloAnd           = STABLEHLO_AND          : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloCosine        = STABLEHLO_COSINE       : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloExponential   = STABLEHLO_EXPONENTIAL  : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloFloor         = STABLEHLO_FLOOR        : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloLog           = STABLEHLO_LOG          : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloMinimum       = STABLEHLO_MINIMUM      : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloNegate        = STABLEHLO_NEGATE       : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloOr            = STABLEHLO_OR           : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloPower         = STABLEHLO_POWER        : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloRemainder     = STABLEHLO_REMAINDER    : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloRsqrt         = STABLEHLO_RSQRT        : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloSelect        = STABLEHLO_SELECT       : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloSubtract      = STABLEHLO_SUBTRACT     : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloTanh          = STABLEHLO_TANH         : NONE,                Activation,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloScatter       = STABLEHLO_SCATTER      : StablehloScatterOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloCompare       = STABLEHLO_COMPARE      : StablehloCompareOptions, Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloConvert       = STABLEHLO_CONVERT      : NONE,                Conversion,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloDynamicSlice  = STABLEHLO_DYNAMIC_SLICE : StablehloDynamicSliceOptions, Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloDynamicUpdateSlice = STABLEHLO_DYNAMIC_UPDATE_SLICE : NONE,                Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloPad           = STABLEHLO_PAD          : StablehloPadOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloIota          = STABLEHLO_IOTA         : StablehloIotaOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloDotGeneral    = STABLEHLO_DOT_GENERAL  : StablehloDotGeneralOptions, Matrix,      Computes, Unknown,       Unknown,      Unknown,      Other,         Other,       "";
-    StablehloReduceWindow  = STABLEHLO_REDUCE_WINDOW : StablehloReduceWindowOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloSort          = STABLEHLO_SORT         : StablehloSortOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloWhile         = STABLEHLO_WHILE        : StablehloWhileOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloGather        = STABLEHLO_GATHER       : StablehloGatherOptions, Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloTranspose     = STABLEHLO_TRANSPOSE    : StablehloTransposeOptions, Movement,    Views,    Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    Dilate                 = DILATE                 : DilateOptions,       Movement,    Moves,    Unknown,       Nothing,      Unknown,      Other,         Other,       "xc";
-    StablehloRngBitGenerator = STABLEHLO_RNG_BIT_GENERATOR : StablehloRngBitGeneratorOptions, Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    ReduceWindow           = REDUCE_WINDOW          : ReduceWindowOptions, Reduction,   Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloComposite     = STABLEHLO_COMPOSITE    : StableHLOCompositeOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloShiftLeft     = STABLEHLO_SHIFT_LEFT   : StablehloShiftLeftOptions, Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloCbrt          = STABLEHLO_CBRT         : NONE,                Arithmetic,  Computes, Unknown,       Nothing,      Unknown,      Other,         Other,       "";
-    StablehloCase          = STABLEHLO_CASE         : StablehloCaseOptions, Control,     Runs,     Unknown,       Nothing,      Unknown,      Other,         Other,       "";
+    Add                    = ADD                    : AddOptions,            Arithmetic,  Computes, Broadcast,     Sums,        Nothing,      Elementwise,  Binary,        Elementwise, "";
+    AveragePool2d          = AVERAGE_POOL_2D        : Pool2DOptions,         Reduction,   Computes, Pool,          Unknown,     Nothing,      Pool,         Pool,          Pooling,     "";
+    Concatenation          = CONCATENATION          : ConcatenationOptions,  Movement,    Views,    Concatenate,   Joined,      Nothing,      Move,         Concatenation, Layout,      "";
+    Conv2d                 = CONV_2D                : Conv2DOptions,         Convolution, Computes, Convolution,   Unknown,     Convolution,  Convolution,  Convolution,   Window,      "xwb";
+    DepthwiseConv2d        = DEPTHWISE_CONV_2D      : DepthwiseConv2DOptions, Depthwise,   Computes, Depthwise,     Unknown,     Depthwise,    Depthwise,    Convolution,   Depthwise,   "xwb";
+    DepthToSpace           = DEPTH_TO_SPACE         : DepthToSpaceOptions,   Movement,    Moves,    DepthToSpace,  Unknown,     Nothing,      Move,         Other,         Layout,      "";
+    Dequantize             = DEQUANTIZE             : DequantizeOptions,     Conversion,  Converts, Broadcast,     Unknown,     Nothing,      Conversion,   View,          Elementwise, "";
+    EmbeddingLookup        = EMBEDDING_LOOKUP       : NONE,                  Movement,    Moves,    LookUp,        Unknown,     Nothing,      Move,         Gather,        Other,       "xw";
+    Floor                  = FLOOR                  : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Other,       "";
+    FullyConnected         = FULLY_CONNECTED        : FullyConnectedOptions, Matrix,      Computes, Dense,         Unknown,     Dense,        Dense,        Dense,         Matrix,      "xwb";
+    HashtableLookup        = HASHTABLE_LOOKUP       : NONE,                  Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    L2Normalization        = L2_NORMALIZATION       : L2NormOptions,         Activation,  Computes, AlongLast,     Unknown,     Nothing,      Elementwise,  Normalisation, Other,       "";
+    L2Pool2d               = L2_POOL_2D             : Pool2DOptions,         Reduction,   Computes, Pool,          Unknown,     Nothing,      Pool,         Pool,          Other,       "";
+    LocalResponseNormalization = LOCAL_RESPONSE_NORMALIZATION : LocalResponseNormalizationOptions, Activation,  Computes, AlongLast,     Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    Logistic               = LOGISTIC               : NONE,                  Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Curve,       "";
+    LshProjection          = LSH_PROJECTION         : LSHProjectionOptions,  Movement,    Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    Lstm                   = LSTM                   : LSTMOptions,           Recurrent,   Computes, Lstm,          Unknown,     Recurrent,    Unknown,      Recurrent,     Other,       "xwwwwwwwwvvvbbbbwbssvvvv";
+    MaxPool2d              = MAX_POOL_2D            : Pool2DOptions,         Reduction,   Computes, Pool,          Unknown,     Nothing,      Pool,         Pool,          Pooling,     "";
+    Mul                    = MUL                    : MulOptions,            Arithmetic,  Computes, Broadcast,     Products,    Nothing,      Elementwise,  Binary,        Elementwise, "";
+    Relu                   = RELU                   : NONE,                  Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Relu),   Fused,       "";
+    ReluN1To1              = RELU_N1_TO_1           : NONE,                  Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Fused,       "";
+    Relu6                  = RELU6                  : NONE,                  Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Relu6),  Fused,       "";
+    Reshape                = RESHAPE                : ReshapeOptions,        Movement,    Renames,  Reshape,       Kept,        Nothing,      Free,         View,          Reshape,     "xc";
+    ResizeBilinear         = RESIZE_BILINEAR        : ResizeBilinearOptions, Movement,    Computes, Resize,        Unknown,     Nothing,      Move,         Resize,        Resizing,    "xc";
+    Rnn                    = RNN                    : RNNOptions,            Recurrent,   Computes, Rnn,           Unknown,     Recurrent,    Unknown,      Other,         Other,       "xwwbs";
+    Softmax                = SOFTMAX                : SoftmaxOptions,        Activation,  Computes, AlongLast,     Unknown,     Nothing,      Elementwise,  Softmax,       Softmax,     "";
+    SpaceToDepth           = SPACE_TO_DEPTH         : SpaceToDepthOptions,   Movement,    Moves,    SpaceToDepth,  Unknown,     Nothing,      Move,         Other,         Layout,      "";
+    Svdf                   = SVDF                   : SVDFOptions,           Recurrent,   Computes, Svdf,          Unknown,     Svdf,         Dense,        Other,         Other,       "xwwbs";
+    Tanh                   = TANH                   : NONE,                  Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Curve,       "";
+    ConcatEmbeddings       = CONCAT_EMBEDDINGS      : ConcatEmbeddingsOptions, Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    SkipGram               = SKIP_GRAM              : SkipGramOptions,       Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    Call                   = CALL                   : CallOptions,           Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    Custom                 = CUSTOM                 : NONE,                  Other,       Runs,     Unknown,       Unknown,     Unknown,      Unknown,      Other,         Other,       "";
+    EmbeddingLookupSparse  = EMBEDDING_LOOKUP_SPARSE : EmbeddingLookupSparseOptions, Movement,    Computes, Unknown,       Unknown,     SparseLookup, Unknown,      Other,         Other,       "xxxxw";
+    Pad                    = PAD                    : PadOptions,            Movement,    Moves,    Pad,           Unknown,     Nothing,      Move,         Copy,          Layout,      "xc";
+    UnidirectionalSequenceRnn = UNIDIRECTIONAL_SEQUENCE_RNN : SequenceRNNOptions,    Recurrent,   Computes, Rnn,           Unknown,     Recurrent,    Unknown,      Recurrent,     Other,       "xwwbs";
+    Gather                 = GATHER                 : GatherOptions,         Movement,    Moves,    Gather,        Gathered,    Nothing,      Move,         Gather,        Layout,      "xc";
+    BatchToSpaceNd         = BATCH_TO_SPACE_ND      : BatchToSpaceNDOptions, Movement,    Moves,    BatchToSpace,  Unknown,     Nothing,      Move,         Other,         Other,       "xcc";
+    SpaceToBatchNd         = SPACE_TO_BATCH_ND      : SpaceToBatchNDOptions, Movement,    Moves,    SpaceToBatch,  Unknown,     Nothing,      Move,         Other,         Other,       "xcc";
+    Transpose              = TRANSPOSE              : TransposeOptions,      Movement,    Views,    Transpose,     Unknown,     Nothing,      Move,         View,          Layout,      "xc";
+    Mean                   = MEAN                   : ReducerOptions,        Reduction,   Computes, Reduce,        Unknown,     Nothing,      Reduction,    Reduction,     Pooling,     "xc";
+    Sub                    = SUB                    : SubOptions,            Arithmetic,  Computes, Broadcast,     Differences, Nothing,      Elementwise,  Binary,        Elementwise, "";
+    Div                    = DIV                    : DivOptions,            Arithmetic,  Computes, Broadcast,     Quotients,   Nothing,      Elementwise,  Binary,        Curve,       "";
+    Squeeze                = SQUEEZE                : SqueezeOptions,        Movement,    Renames,  Squeeze,       Kept,        Nothing,      Free,         View,          Layout,      "";
+    UnidirectionalSequenceLstm = UNIDIRECTIONAL_SEQUENCE_LSTM : UnidirectionalSequenceLSTMOptions, Recurrent,   Computes, Lstm,          Unknown,     Recurrent,    Dense,        Recurrent,     Other,       "xwwwwwwwwvvvbbbbwbssvvvv";
+    StridedSlice           = STRIDED_SLICE          : StridedSliceOptions,   Movement,    Views,    StridedSlice,  Strided,     Nothing,      Move,         View,          Layout,      "xccc";
+    BidirectionalSequenceRnn = BIDIRECTIONAL_SEQUENCE_RNN : BidirectionalSequenceRNNOptions, Recurrent,   Computes, Unknown,       Unknown,     Recurrent,    Unknown,      Other,         Other,       "xwwbswwbsxww";
+    Exp                    = EXP                    : ExpOptions,            Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Curve,       "";
+    TopkV2                 = TOPK_V2                : TopKV2Options,         Reduction,   Computes, TopK,          Unknown,     Nothing,      Unknown,      Other,         Pooling,     "xc";
+    Split                  = SPLIT                  : SplitOptions,          Movement,    Views,    Split,         Unknown,     Nothing,      Move,         View,          Layout,      "cx";
+    LogSoftmax             = LOG_SOFTMAX            : LogSoftmaxOptions,     Activation,  Computes, AlongLast,     Unknown,     Nothing,      Elementwise,  Softmax,       Other,       "";
+    Delegate               = DELEGATE               : NONE,                  Control,     Runs,     Unknown,       Unknown,     Unknown,      Unknown,      Other,         Other,       "";
+    BidirectionalSequenceLstm = BIDIRECTIONAL_SEQUENCE_LSTM : BidirectionalSequenceLSTMOptions, Recurrent,   Computes, Unknown,       Unknown,     Recurrent,    Unknown,      Other,         Other,       "xwwwwwwwwvvvbbbbwbwwwwwwwwvvvbbbbwbssssxwwwwwwww";
+    Cast                   = CAST                   : CastOptions,           Conversion,  Converts, Broadcast,     Kept,        Nothing,      Move,         View,          Elementwise, "";
+    Prelu                  = PRELU                  : NONE,                  Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Fused,       "xv";
+    Maximum                = MAXIMUM                : MaximumMinimumOptions, Arithmetic,  Computes, Broadcast,     Larger,      Nothing,      Elementwise,  Binary,        Elementwise, "";
+    ArgMax                 = ARG_MAX                : ArgMaxOptions,         Reduction,   Computes, Best,          Unknown,     Nothing,      Reduction,    Other,         Pooling,     "xc";
+    Minimum                = MINIMUM                : MaximumMinimumOptions, Arithmetic,  Computes, Broadcast,     Smaller,     Nothing,      Elementwise,  Binary,        Elementwise, "";
+    Less                   = LESS                   : LessOptions,           Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    Neg                    = NEG                    : NegOptions,            Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Elementwise, "";
+    Padv2                  = PADV2                  : PadV2Options,          Movement,    Moves,    Pad,           Unknown,     Nothing,      Move,         Copy,          Layout,      "xc";
+    Greater                = GREATER                : GreaterOptions,        Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    GreaterEqual           = GREATER_EQUAL          : GreaterEqualOptions,   Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    LessEqual              = LESS_EQUAL             : LessEqualOptions,      Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    Select                 = SELECT                 : SelectOptions,         Arithmetic,  Computes, Select,        Unknown,     Nothing,      Elementwise,  Binary,        Other,       "";
+    Slice                  = SLICE                  : SliceOptions,          Movement,    Views,    Slice,         Sliced,      Nothing,      Move,         View,          Layout,      "xcc";
+    Sin                    = SIN                    : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Other,       "";
+    TransposeConv          = TRANSPOSE_CONV         : TransposeConvOptions,  Convolution, Computes, TransposedConvolution, Unknown,     TransposedConvolution, TransposedConvolution, Convolution,   Transposed,  "cwxb";
+    SparseToDense          = SPARSE_TO_DENSE        : SparseToDenseOptions,  Movement,    Moves,    Stated(1),     Unknown,     Nothing,      Unknown,      Other,         Other,       "cc";
+    Tile                   = TILE                   : TileOptions,           Movement,    Moves,    Tile,          Unknown,     Nothing,      Move,         Other,         Layout,      "xc";
+    ExpandDims             = EXPAND_DIMS            : ExpandDimsOptions,     Movement,    Renames,  ExpandDims,    Kept,        Nothing,      Free,         View,          Layout,      "xc";
+    Equal                  = EQUAL                  : EqualOptions,          Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    NotEqual               = NOT_EQUAL              : NotEqualOptions,       Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    Log                    = LOG                    : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Other,       "";
+    Sum                    = SUM                    : ReducerOptions,        Reduction,   Computes, Reduce,        Sum,         Nothing,      Reduction,    Reduction,     Pooling,     "xc";
+    Sqrt                   = SQRT                   : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Curve,       "";
+    Rsqrt                  = RSQRT                  : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Curve,       "";
+    Shape                  = SHAPE                  : ShapeOptions,          Movement,    Views,    ShapeOf,       Sizes,       Nothing,      Free,         View,          Other,       "";
+    Pow                    = POW                    : PowOptions,            Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Power,         Curve,       "";
+    ArgMin                 = ARG_MIN                : ArgMinOptions,         Reduction,   Computes, Best,          Unknown,     Nothing,      Reduction,    Other,         Other,       "xc";
+    FakeQuant              = FAKE_QUANT             : FakeQuantOptions,      Conversion,  Computes, Broadcast,     Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    ReduceProd             = REDUCE_PROD            : ReducerOptions,        Reduction,   Computes, Reduce,        Product,     Nothing,      Unknown,      Reduction,     Other,       "xc";
+    ReduceMax              = REDUCE_MAX             : ReducerOptions,        Reduction,   Computes, Reduce,        Unknown,     Nothing,      Reduction,    Reduction,     Pooling,     "xc";
+    Pack                   = PACK                   : PackOptions,           Movement,    Views,    Pack,          Packed,      Nothing,      Move,         Concatenation, Layout,      "";
+    LogicalOr              = LOGICAL_OR             : LogicalOrOptions,      Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    OneHot                 = ONE_HOT                : OneHotOptions,         Movement,    Moves,    OneHot,        Unknown,     Nothing,      Unknown,      Other,         Other,       "xc";
+    LogicalAnd             = LOGICAL_AND            : LogicalAndOptions,     Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    LogicalNot             = LOGICAL_NOT            : LogicalNotOptions,     Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    Unpack                 = UNPACK                 : UnpackOptions,         Movement,    Views,    Unpack,        Unpacked,    Nothing,      Move,         View,          Layout,      "";
+    ReduceMin              = REDUCE_MIN             : ReducerOptions,        Reduction,   Computes, Reduce,        Unknown,     Nothing,      Reduction,    Reduction,     Pooling,     "xc";
+    FloorDiv               = FLOOR_DIV              : FloorDivOptions,       Arithmetic,  Computes, Broadcast,     Floors,      Nothing,      Elementwise,  Other,         Other,       "";
+    ReduceAny              = REDUCE_ANY             : ReducerOptions,        Reduction,   Computes, Reduce,        Unknown,     Nothing,      Reduction,    Other,         Other,       "xc";
+    Square                 = SQUARE                 : SquareOptions,         Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Power,         Elementwise, "";
+    ZerosLike              = ZEROS_LIKE             : ZerosLikeOptions,      Movement,    Computes, Broadcast,     Unknown,     Nothing,      Move,         Other,         Other,       "";
+    Fill                   = FILL                   : FillOptions,           Movement,    Moves,    Stated(0),     Unknown,     Nothing,      Move,         Other,         Other,       "cx";
+    FloorMod               = FLOOR_MOD              : FloorModOptions,       Arithmetic,  Computes, Broadcast,     Remainders,  Nothing,      Elementwise,  Other,         Other,       "";
+    Range                  = RANGE                  : RangeOptions,          Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "ccc";
+    ResizeNearestNeighbor  = RESIZE_NEAREST_NEIGHBOR : ResizeNearestNeighborOptions, Movement,    Computes, Resize,        Unknown,     Nothing,      Move,         Resize,        Resizing,    "xc";
+    LeakyRelu              = LEAKY_RELU             : LeakyReluOptions,      Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Fused,       "";
+    SquaredDifference      = SQUARED_DIFFERENCE     : SquaredDifferenceOptions, Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Binary,        Elementwise, "";
+    MirrorPad              = MIRROR_PAD             : MirrorPadOptions,      Movement,    Moves,    Pad,           Unknown,     Nothing,      Move,         Copy,          Layout,      "xc";
+    Abs                    = ABS                    : AbsOptions,            Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Elementwise, "";
+    SplitV                 = SPLIT_V                : SplitVOptions,         Movement,    Views,    SplitBySizes,  Unknown,     Nothing,      Move,         View,          Layout,      "xcc";
+    Unique                 = UNIQUE                 : UniqueOptions,         Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    Ceil                   = CEIL                   : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    ReverseV2              = REVERSE_V2             : ReverseV2Options,      Movement,    Moves,    AlongAxes,     Unknown,     Nothing,      Move,         Other,         Layout,      "xc";
+    AddN                   = ADD_N                  : AddNOptions,           Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    GatherNd               = GATHER_ND              : GatherNdOptions,       Movement,    Moves,    GatherByTuples, Unknown,     Nothing,      Move,         Gather,        Layout,      "xc";
+    Cos                    = COS                    : CosOptions,            Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Other,       "";
+    Where                  = WHERE                  : WhereOptions,          Arithmetic,  Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    Rank                   = RANK                   : RankOptions,           Movement,    Views,    RankOf,        Unknown,     Nothing,      Free,         Other,         Other,       "";
+    Elu                    = ELU                    : NONE,                  Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Curve,       "";
+    ReverseSequence        = REVERSE_SEQUENCE       : ReverseSequenceOptions, Movement,    Moves,    LikeFirst,     Unknown,     Nothing,      Unknown,      Other,         Other,       "xc";
+    MatrixDiag             = MATRIX_DIAG            : MatrixDiagOptions,     Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    Quantize               = QUANTIZE               : QuantizeOptions,       Conversion,  Converts, Broadcast,     Unknown,     Nothing,      Conversion,   View,          Elementwise, "";
+    MatrixSetDiag          = MATRIX_SET_DIAG        : MatrixSetDiagOptions,  Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    Round                  = ROUND                  : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Other,       "";
+    HardSwish              = HARD_SWISH             : HardSwishOptions,      Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Hard),   Curve,       "";
+    If                     = IF                     : IfOptions,             Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    While                  = WHILE                  : WhileOptions,          Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    NonMaxSuppressionV4    = NON_MAX_SUPPRESSION_V4 : NonMaxSuppressionV4Options, Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    NonMaxSuppressionV5    = NON_MAX_SUPPRESSION_V5 : NonMaxSuppressionV5Options, Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    ScatterNd              = SCATTER_ND             : ScatterNdOptions,      Movement,    Moves,    Stated(2),     Unknown,     Nothing,      Unknown,      Other,         Layout,      "cxc";
+    SelectV2               = SELECT_V2              : SelectV2Options,       Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Binary,        Other,       "";
+    Densify                = DENSIFY                : DensifyOptions,        Conversion,  Moves,    LikeFirst,     Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    SegmentSum             = SEGMENT_SUM            : SegmentSumOptions,     Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "xc";
+    BatchMatmul            = BATCH_MATMUL           : BatchMatMulOptions,    Matrix,      Computes, Product,       Unknown,     Product,      Dense,        Product,       Product,     "";
+    PlaceholderForGreaterOpCodes = PLACEHOLDER_FOR_GREATER_OP_CODES : NONE,                  Other,       Runs,     Unknown,       Unknown,     Unknown,      Unknown,      Other,         Other,       "";
+    Cumsum                 = CUMSUM                 : CumsumOptions,         Reduction,   Computes, AlongAxes,     Unknown,     Nothing,      Reduction,    Other,         Other,       "xc";
+    CallOnce               = CALL_ONCE              : CallOnceOptions,       Control,     Runs,     Unknown,       Unknown,     Nothing,      Free,         Other,         Other,       "";
+    BroadcastTo            = BROADCAST_TO           : BroadcastToOptions,    Movement,    Views,    BroadcastTo,   Unknown,     Nothing,      Move,         View,          Layout,      "xc";
+    Rfft2d                 = RFFT2D                 : Rfft2dOptions,         Arithmetic,  Computes, Unknown,       Unknown,     Unknown,      Unknown,      Other,         Other,       "xc";
+    Conv3d                 = CONV_3D                : Conv3DOptions,         Convolution, Computes, Convolution3d, Unknown,     Convolution3d, Unknown,      Convolution,   Volume,      "xwb";
+    Imag                   = IMAG                   : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    Real                   = REAL                   : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    ComplexAbs             = COMPLEX_ABS            : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    Hashtable              = HASHTABLE              : HashtableOptions,      Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    HashtableFind          = HASHTABLE_FIND         : HashtableFindOptions,  Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    HashtableImport        = HASHTABLE_IMPORT       : HashtableImportOptions, Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    HashtableSize          = HASHTABLE_SIZE         : HashtableSizeOptions,  Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    ReduceAll              = REDUCE_ALL             : ReducerOptions,        Reduction,   Computes, Reduce,        Unknown,     Nothing,      Reduction,    Other,         Other,       "xc";
+    Conv3dTranspose        = CONV_3D_TRANSPOSE      : Conv3DOptions,         Convolution, Computes, TransposedConvolution3d, Unknown,     TransposedConvolution3d, Unknown,      Other,         Other,       "cwxb";
+    VarHandle              = VAR_HANDLE             : VarHandleOptions,      Control,     Runs,     Unknown,       Unknown,     Nothing,      Free,         Other,         Other,       "";
+    ReadVariable           = READ_VARIABLE          : ReadVariableOptions,   Control,     Moves,    Unknown,       Unknown,     Nothing,      Move,         Other,         Other,       "";
+    AssignVariable         = ASSIGN_VARIABLE        : AssignVariableOptions, Control,     Views,    Unknown,       Unknown,     Nothing,      Move,         Other,         Other,       "";
+    BroadcastArgs          = BROADCAST_ARGS         : NONE,                  Movement,    Views,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "cc";
+    RandomStandardNormal   = RANDOM_STANDARD_NORMAL : RandomOptions,         Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "c";
+    Bucketize              = BUCKETIZE              : BucketizeOptions,      Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    RandomUniform          = RANDOM_UNIFORM         : RandomOptions,         Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "c";
+    Multinomial            = MULTINOMIAL            : RandomOptions,         Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "xc";
+    Gelu                   = GELU                   : GeluOptions,           Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Gelu),   Curve,       "";
+    DynamicUpdateSlice     = DYNAMIC_UPDATE_SLICE   : DynamicUpdateSliceOptions, Movement,    Views,    Update,        Unknown,     Nothing,      Move,         Other,         Other,       "xxc";
+    Relu0To1               = RELU_0_TO_1            : NONE,                  Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Fused,       "";
+    UnsortedSegmentProd    = UNSORTED_SEGMENT_PROD  : UnsortedSegmentProdOptions, Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "xcc";
+    UnsortedSegmentMax     = UNSORTED_SEGMENT_MAX   : UnsortedSegmentMaxOptions, Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "xcc";
+    UnsortedSegmentSum     = UNSORTED_SEGMENT_SUM   : UnsortedSegmentSumOptions, Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "xcc";
+    Atan2                  = ATAN2                  : ATan2Options,          Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    UnsortedSegmentMin     = UNSORTED_SEGMENT_MIN   : UnsortedSegmentMinOptions, Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "xcc";
+    Sign                   = SIGN                   : SignOptions,           Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Unknown,      Unary(Other),  Other,       "";
+    Bitcast                = BITCAST                : BitcastOptions,        Conversion,  Views,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    BitwiseXor             = BITWISE_XOR            : BitwiseXorOptions,     Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    RightShift             = RIGHT_SHIFT            : RightShiftOptions,     Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloLogistic      = STABLEHLO_LOGISTIC     : NONE,                  Activation,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloAdd           = STABLEHLO_ADD          : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloDivide        = STABLEHLO_DIVIDE       : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloMultiply      = STABLEHLO_MULTIPLY     : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloMaximum       = STABLEHLO_MAXIMUM      : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloReshape       = STABLEHLO_RESHAPE      : NONE,                  Movement,    Views,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloClamp         = STABLEHLO_CLAMP        : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloConcatenate   = STABLEHLO_CONCATENATE  : StablehloConcatenateOptions, Movement,    Views,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloBroadcastInDim = STABLEHLO_BROADCAST_IN_DIM : StablehloBroadcastInDimOptions, Movement,    Views,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloConvolution   = STABLEHLO_CONVOLUTION  : StablehloConvolutionOptions, Convolution, Computes, Unknown,       Unknown,     Unknown,      Unknown,      Other,         Other,       "";
+    StablehloSlice         = STABLEHLO_SLICE        : StablehloSliceOptions, Movement,    Views,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloCustomCall    = STABLEHLO_CUSTOM_CALL  : StablehloCustomCallOptions, Control,     Runs,     Unknown,       Unknown,     Unknown,      Unknown,      Other,         Other,       "";
+    StablehloReduce        = STABLEHLO_REDUCE       : StablehloReduceOptions, Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloAbs           = STABLEHLO_ABS          : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloAnd           = STABLEHLO_AND          : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloCosine        = STABLEHLO_COSINE       : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloExponential   = STABLEHLO_EXPONENTIAL  : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloFloor         = STABLEHLO_FLOOR        : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloLog           = STABLEHLO_LOG          : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloMinimum       = STABLEHLO_MINIMUM      : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloNegate        = STABLEHLO_NEGATE       : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloOr            = STABLEHLO_OR           : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloPower         = STABLEHLO_POWER        : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloRemainder     = STABLEHLO_REMAINDER    : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloRsqrt         = STABLEHLO_RSQRT        : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloSelect        = STABLEHLO_SELECT       : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloSubtract      = STABLEHLO_SUBTRACT     : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloTanh          = STABLEHLO_TANH         : NONE,                  Activation,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloScatter       = STABLEHLO_SCATTER      : StablehloScatterOptions, Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloCompare       = STABLEHLO_COMPARE      : StablehloCompareOptions, Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloConvert       = STABLEHLO_CONVERT      : NONE,                  Conversion,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloDynamicSlice  = STABLEHLO_DYNAMIC_SLICE : StablehloDynamicSliceOptions, Movement,    Views,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloDynamicUpdateSlice = STABLEHLO_DYNAMIC_UPDATE_SLICE : NONE,                  Movement,    Views,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloPad           = STABLEHLO_PAD          : StablehloPadOptions,   Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloIota          = STABLEHLO_IOTA         : StablehloIotaOptions,  Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloDotGeneral    = STABLEHLO_DOT_GENERAL  : StablehloDotGeneralOptions, Matrix,      Computes, Unknown,       Unknown,     Unknown,      Unknown,      Other,         Other,       "";
+    StablehloReduceWindow  = STABLEHLO_REDUCE_WINDOW : StablehloReduceWindowOptions, Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloSort          = STABLEHLO_SORT         : StablehloSortOptions,  Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloWhile         = STABLEHLO_WHILE        : StablehloWhileOptions, Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloGather        = STABLEHLO_GATHER       : StablehloGatherOptions, Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloTranspose     = STABLEHLO_TRANSPOSE    : StablehloTransposeOptions, Movement,    Views,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    Dilate                 = DILATE                 : DilateOptions,         Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "xc";
+    StablehloRngBitGenerator = STABLEHLO_RNG_BIT_GENERATOR : StablehloRngBitGeneratorOptions, Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    ReduceWindow           = REDUCE_WINDOW          : ReduceWindowOptions,   Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloComposite     = STABLEHLO_COMPOSITE    : StableHLOCompositeOptions, Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloShiftLeft     = STABLEHLO_SHIFT_LEFT   : StablehloShiftLeftOptions, Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloCbrt          = STABLEHLO_CBRT         : NONE,                  Arithmetic,  Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
+    StablehloCase          = STABLEHLO_CASE         : StablehloCaseOptions,  Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
 }
 
 #[cfg(test)]

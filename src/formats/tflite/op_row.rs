@@ -5,11 +5,13 @@
 /// What is known of a kind of operators.
 #[derive(Clone, Copy, Debug)]
 pub struct OperatorRow {
-    /// What the page colours.
+    /// What the page colours. A network with operators of [`Category::Control`] keeps its order.
     pub category: Category,
     pub effect: Effect,
     /// The rule for the shapes of its results, by which batch size, resolution and width change them too.
     pub shape: ShapeRule,
+    /// The rule for the integers that it computes of sizes.
+    pub values: Values,
     /// The rule for its multiply-accumulates.
     pub work: Work,
     /// How cores without wide vectors work through it.
@@ -30,6 +32,7 @@ impl OperatorRow {
         category: Category::Other,
         effect: Effect::Runs,
         shape: ShapeRule::Unknown,
+        values: Values::Unknown,
         work: Work::Unknown,
         cores: CoreWork::Unknown,
         gpu: GpuWork::Other,
@@ -66,6 +69,8 @@ pub enum Category {
 pub enum Effect {
     /// Other values follow from them.
     Computes,
+    /// The same numbers are written in another type.
+    Converts,
     /// They are copied to other places, which no compiler avoids.
     Moves,
     /// All of them stay where they are: the result is the input under another shape.
@@ -129,6 +134,8 @@ pub enum ShapeRule {
     GatherByTuples,
     LookUp,
     OneHot,
+    /// Input 1 states the shape, to which input 0 is repeated.
+    BroadcastTo,
     /// The input at this position states the shape.
     Stated(u8),
     /// The sizes of the input.
@@ -137,6 +144,47 @@ pub enum ShapeRule {
     RankOf,
     /// No rule, or shapes that depend on data.
     Unknown,
+}
+
+impl ShapeRule {
+    /// Whether weights determine the number of output channels, which another width changes.
+    pub fn has_units(self) -> bool {
+        matches!(
+            self,
+            Self::Convolution | Self::Dense | Self::TransposedConvolution
+        )
+    }
+}
+
+/// Which integers an operator computes of sizes that shapes follow from. The rules are `graph/shapes/inference/values.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// No rule; the shapes that follow are not known.
+    Unknown,
+    /// The sizes of the input.
+    Sizes,
+    /// Those of the input, in the same order.
+    Kept,
+    Joined,
+    Packed,
+    Unpacked,
+    Sliced,
+    Strided,
+    Gathered,
+    /// Of pairs.
+    Sums,
+    Differences,
+    Products,
+    /// Rounded towards zero.
+    Quotients,
+    /// Quotients rounded down.
+    Floors,
+    Remainders,
+    Larger,
+    Smaller,
+    /// Of all.
+    Product,
+    Sum,
 }
 
 /// Which products of an operator are multiply-accumulates. The rules are `graph/analysis/macs.rs`.
@@ -184,8 +232,10 @@ pub enum GpuWork {
     /// None: the output is the first input under another name or in another order. A framework copies only where the next
     /// kernel needs it.
     View,
-    Unary,
+    Unary(GpuFunction),
     Binary,
+    /// A power of each value, which PyTorch computes in float32.
+    Power,
     Reduction,
     Normalisation,
     Convolution,
@@ -199,6 +249,18 @@ pub enum GpuWork {
     Gather,
     Recurrent,
     /// A kernel that reads and writes all activations once.
+    Other,
+}
+
+/// Which function an activation kernel computes, as far as its cost differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GpuFunction {
+    Relu,
+    Relu6,
+    Gelu,
+    /// A function made of several operators on paths that meet again, such as SiLU, or a decomposed GELU.
+    Gated,
+    Hard,
     Other,
 }
 

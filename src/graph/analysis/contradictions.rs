@@ -83,12 +83,13 @@ pub fn doubt(graph: &Graph, contradictions: &[Contradiction]) -> Option<Diagnost
 /// size.
 fn is_shaped_by_values(kind: OpKind) -> bool {
     use ShapeRule::{
-        Reshape, Resize, Slice, Stated, StridedSlice, TransposedConvolution,
+        BroadcastTo, Reshape, Resize, Slice, Stated, StridedSlice, TransposedConvolution,
         TransposedConvolution3d,
     };
     matches!(
         kind.row().shape,
-        Reshape
+        BroadcastTo
+            | Reshape
             | Resize
             | Slice
             | Stated(_)
@@ -357,19 +358,19 @@ impl OperatorCall<'_> {
             self.sizes(tensor_idx)
         };
         let output = self.sizes(*self.operator.outputs.first()?)?;
-        match self.operator.code.kind {
-            OpKind::BroadcastTo => broadcast_to(&input(0)?, &output),
-            OpKind::Reshape => {
+        match self.operator.code.kind.row().shape {
+            ShapeRule::BroadcastTo => broadcast_to(&input(0)?, &output),
+            ShapeRule::Reshape => {
                 let differs = count(&input(0)?)? != count(&output)?;
                 differs.then_some("input and output differ in size")
             }
-            OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor => resized(&input(0)?, &output),
-            OpKind::Slice => sliced(&input(0)?, &output),
-            OpKind::StridedSlice => {
+            ShapeRule::Resize => resized(&input(0)?, &output),
+            ShapeRule::Slice => sliced(&input(0)?, &output),
+            ShapeRule::StridedSlice => {
                 let is_larger = count(&output)? > count(&input(0)?)?;
                 is_larger.then_some("the output is larger than the input")
             }
-            OpKind::Conv3dTranspose | OpKind::TransposeConv => {
+            ShapeRule::TransposedConvolution | ShapeRule::TransposedConvolution3d => {
                 transposed(&input(2)?, &input(1)?, &output, &self.operator.options)
             }
             _ => None,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::formats::tflite::op_row::{Effect, Work};
+use crate::formats::tflite::op_row::{CoreWork, Effect, Work};
 use crate::formats::tflite::{OpKind, Operator, OperatorCode, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
@@ -146,9 +146,7 @@ fn node_counts(
         Work::Convolution => convolution(&shapes, &window),
         Work::Depthwise => depthwise(&shapes, &window),
         Work::Dense => dense(&shapes),
-        Work::Nothing if matches!(kind, OpKind::AveragePool2d | OpKind::MaxPool2d) => {
-            pool(&shapes, &window)
-        }
+        Work::Nothing if kind.row().cores == CoreWork::Pool => pool(&shapes, &window),
         Work::Convolution3d
         | Work::Nothing
         | Work::Product
@@ -175,8 +173,10 @@ fn node_counts(
     }
     // What copies values reads no more of them than it writes: of a table the rows that are looked up, of a map the part
     // that is cut out.
-    let copies = !matches!(kind.row().effect, Effect::Computes | Effect::Runs)
-        && !node.operator.outputs.is_empty();
+    let copies = match kind.row().effect {
+        Effect::Computes | Effect::Converts | Effect::Runs => false,
+        Effect::Moves | Effect::Renames | Effect::Views => !node.operator.outputs.is_empty(),
+    };
     let most = if copies { cost.output_bytes } else { u64::MAX };
     let weight_bytes = cost.weight_bytes.min(most);
     let read_bytes = cost.input_bytes.saturating_add(cost.weight_bytes).min(most);
@@ -548,9 +548,11 @@ fn other(shapes: &Shapes, cost: &Cost) -> Vec<(&'static str, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::tflite::{Activation, Buffer, BuiltinOptions, Padding, Tensor};
+    use crate::formats::tflite::{Buffer, BuiltinOptions, Padding, Tensor};
     use crate::graph::analysis::analyze;
-    use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
+    use crate::graph::analysis::fixtures::{
+        calling, conv_2d, graph_of, model, operator, pool_2d, subgraph, tensor,
+    };
 
     fn constant(shape: &[i32]) -> Tensor {
         Tensor {
@@ -607,14 +609,7 @@ mod tests {
     #[test]
     fn windows_end_where_no_value_is() {
         let kernel_of = |side: i32| {
-            let options = BuiltinOptions::Pool2D {
-                padding: Padding::Same,
-                stride_h: 1,
-                stride_w: 1,
-                filter_h: side,
-                filter_w: side,
-                activation: Activation::None,
-            };
+            let options = pool_2d(Padding::Same, [side; 2], [1; 2]);
             let image = || tensor(TensorType::Int8, &[1, 8, 8, 8]);
             let pool = calling(OpKind::MaxPool2d, &[0], &[1], options);
             let model = model(vec![subgraph(vec![image(), image()], vec![pool])]);
@@ -629,14 +624,7 @@ mod tests {
     /// By hand: 5 × 5 pixels of 3 channels, a window of 3 × 3, 17 outputs each, then an addition.
     #[test]
     fn counts_are_of_whole_tiles() {
-        let options = BuiltinOptions::Conv2D {
-            padding: Padding::Same,
-            stride_h: 1,
-            stride_w: 1,
-            dilation_h: 1,
-            dilation_w: 1,
-            activation: Activation::None,
-        };
+        let options = conv_2d(Padding::Same, [1; 2]);
         let float = TensorType::Float32;
         let tensors = vec![
             tensor(TensorType::Int8, &[1, 5, 5, 3]),

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::formats::tflite::op_row::CoreWork;
 use crate::formats::tflite::{OpKind, TensorType};
 use crate::graph::scan::ScanBudget;
 use crate::graph::{Graph, Node};
@@ -64,9 +65,9 @@ impl LiveChannels {
         let output = *operator.outputs.first()?;
         let input = (*operator.inputs.first()?)?;
         let read = self.by_tensor.get(&input).cloned();
-        let channels = match operator.code.kind {
-            OpKind::Conv2d => Rc::new(live_filters(graph, node, 0, budget)?.into()),
-            OpKind::DepthwiseConv2d => {
+        let channels = match operator.code.kind.row().cores {
+            CoreWork::Convolution => Rc::new(live_filters(graph, node, 0, budget)?.into()),
+            CoreWork::Depthwise => {
                 let mut live = live_filters(graph, node, 3, budget)?;
                 if let Some(read) = read.filter(|read| read.is_live.len() == live.len()) {
                     for (is_live, is_read_live) in live.iter_mut().zip(&read.is_live) {
@@ -75,8 +76,18 @@ impl LiveChannels {
                 }
                 Rc::new(live.into())
             }
-            OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::Relu | OpKind::Relu6 => read?,
-            _ => return None,
+            CoreWork::Pool => read?,
+            CoreWork::Elementwise if matches!(operator.code.kind, OpKind::Relu | OpKind::Relu6) => {
+                read?
+            }
+            CoreWork::Conversion
+            | CoreWork::Dense
+            | CoreWork::Elementwise
+            | CoreWork::Free
+            | CoreWork::Move
+            | CoreWork::Reduction
+            | CoreWork::TransposedConvolution
+            | CoreWork::Unknown => return None,
         };
         Some((output, channels))
     }

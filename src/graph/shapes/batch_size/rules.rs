@@ -1,7 +1,7 @@
 //! The effect of each operator on the first dimension of its inputs.
 
 use crate::formats::tflite::op_row::ShapeRule;
-use crate::formats::tflite::{BuiltinOptions, OpKind, dimension};
+use crate::formats::tflite::{BuiltinOptions, dimension};
 use crate::graph::shapes::inference::call::{self, OperatorCall};
 use crate::graph::shapes::inference::{rules, values};
 
@@ -38,7 +38,7 @@ impl BatchedCall<'_, '_> {
         if !reads_batched && !reads_sizes {
             return Ok(Effect::default());
         }
-        if operator.code.kind == OpKind::Shape || !reads_batched {
+        if operator.code.kind.row().shape == ShapeRule::ShapeOf || !reads_batched {
             let values = values::computed(&self.call);
             if let Some(values) = values.filter(|values| self.fill_results(values)) {
                 return Ok(Effect {
@@ -152,7 +152,7 @@ impl BatchedCall<'_, '_> {
             (R::Squeeze, _) => self.require_first_dimension_kept(1),
             (R::Pad, _) => require(self.integers(1)?.get(..2) == Some(&[0, 0]), JOINED),
             (R::Tile, _) => require(self.integers(1)?.first() == Some(&1), JOINED),
-            (R::Stated(1), _) if self.call.operator.code.kind == OpKind::BroadcastTo => {
+            (R::BroadcastTo, _) => {
                 let is_alike = self.shape(0).len() == self.output_shape().len();
                 require(is_alike && !self.is_batched(1), UNKNOWN)?;
                 self.require_first_dimension_kept(1)

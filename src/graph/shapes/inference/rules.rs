@@ -84,6 +84,7 @@ pub fn outputs(call: &OperatorCall) -> Known<Outputs> {
         (R::GatherByTuples, _) => call.gathered_by_tuples(),
         (R::LookUp, _) => call.embedding_lookup(),
         (R::OneHot, O::OneHot { axis }) => call.one_hot(*axis),
+        (R::BroadcastTo, _) => call.values(1),
         (R::Stated(place), _) => call.values(place.into()),
         (R::ShapeOf, _) => with_length(call.shape(0)?.len()),
         (R::RankOf, _) => call.dimensions(0).map(|_| Vec::new()),

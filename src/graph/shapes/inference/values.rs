@@ -3,7 +3,8 @@
 
 use super::call::OperatorCall;
 use super::slices::Range;
-use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
+use crate::formats::tflite::op_row::Values;
+use crate::formats::tflite::{BuiltinOptions, TensorType};
 
 /// Dimensions of a computed shape at most. No kernel of LiteRT takes more, and many results of one operator would
 /// otherwise each have a list many times as long as the four bytes that the file spends on naming the result.
@@ -17,42 +18,41 @@ pub fn computed(call: &OperatorCall) -> Option<Vec<Vec<i64>>> {
         result.tensor_type,
         TensorType::Int32 | TensorType::Int64
     ))?;
-    let values = if call.operator.code.kind == OpKind::Unpack {
-        let [_] = call.sizes(0).ok()?;
-        call.values(0).ok()?
-    } else {
-        operator_values(call)?
-    };
+    let rule = call.operator.code.kind.row().values;
+    let values = operator_values(call, rule)?;
     let fit = values.iter().all(|&value| i32::try_from(value).is_ok());
     require(fit && values.len() <= MAX_COMPUTED_RANK)?;
-    Some(match call.operator.code.kind {
-        OpKind::Unpack => values.into_iter().map(|value| vec![value]).collect(),
-        _ => vec![values],
+    Some(if rule == Values::Unpacked {
+        values.into_iter().map(|value| vec![value]).collect()
+    } else {
+        vec![values]
     })
 }
 
-fn operator_values(call: &OperatorCall) -> Option<Vec<i64>> {
-    match call.operator.code.kind {
-        OpKind::Shape => call.shape(0).ok(),
-        OpKind::Cast | OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => {
+fn operator_values(call: &OperatorCall, rule: Values) -> Option<Vec<i64>> {
+    match rule {
+        Values::Unknown => None,
+        Values::Sizes => call.shape(0).ok(),
+        Values::Kept => call.values(0).ok(),
+        Values::Unpacked => {
+            let [_] = call.sizes(0).ok()?;
             call.values(0).ok()
         }
-        OpKind::Concatenation => concatenated_values(call, 1),
-        OpKind::Pack => packed(call),
-        OpKind::Slice => sliced(call),
-        OpKind::StridedSlice => strided(call),
-        OpKind::Gather => gathered(call),
-        OpKind::Add => pairwise(call, i64::checked_add),
-        OpKind::Sub => pairwise(call, i64::checked_sub),
-        OpKind::Mul => pairwise(call, i64::checked_mul),
-        OpKind::Div => pairwise(call, i64::checked_div),
-        OpKind::FloorDiv => pairwise(call, floor_div),
-        OpKind::FloorMod => pairwise(call, floor_mod),
-        OpKind::Maximum => pairwise(call, |one, other| Some(one.max(other))),
-        OpKind::Minimum => pairwise(call, |one, other| Some(one.min(other))),
-        OpKind::ReduceProd => reduced(call, i64::checked_mul),
-        OpKind::Sum => reduced(call, i64::checked_add),
-        _ => None,
+        Values::Joined => concatenated_values(call, 1),
+        Values::Packed => packed(call),
+        Values::Sliced => sliced(call),
+        Values::Strided => strided(call),
+        Values::Gathered => gathered(call),
+        Values::Sums => pairwise(call, i64::checked_add),
+        Values::Differences => pairwise(call, i64::checked_sub),
+        Values::Products => pairwise(call, i64::checked_mul),
+        Values::Quotients => pairwise(call, i64::checked_div),
+        Values::Floors => pairwise(call, floor_div),
+        Values::Remainders => pairwise(call, floor_mod),
+        Values::Larger => pairwise(call, |one, other| Some(one.max(other))),
+        Values::Smaller => pairwise(call, |one, other| Some(one.min(other))),
+        Values::Product => reduced(call, i64::checked_mul),
+        Values::Sum => reduced(call, i64::checked_add),
     }
 }
 

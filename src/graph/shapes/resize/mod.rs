@@ -168,7 +168,7 @@ fn keep_channels_behind(
             continue;
         }
         let operator = &subgraph.operators[operator_idx];
-        if rules::has_units(operator) {
+        if operator.code.kind.row().shape.has_units() {
             has_new |= !std::mem::replace(&mut keeps_channels[operator_idx], true);
         } else {
             waiting.extend(operator.inputs.iter().flatten());

@@ -170,7 +170,7 @@ impl<'g, 'm> Builder<'g, 'm> {
                 self.begin_region(output, sources[0], draft);
             }
             GpuWork::Reduction => self.reduction(node_idx, node, output),
-            GpuWork::Unary | GpuWork::Binary => {
+            GpuWork::Unary(_) | GpuWork::Binary | GpuWork::Power => {
                 self.elementwise(node_idx, node, output, &sources);
             }
             GpuWork::Recurrent => self.recurrent(node_idx, node),
@@ -199,8 +199,8 @@ impl<'g, 'm> Builder<'g, 'm> {
             output: node.operator.outputs.first().copied().unwrap_or(0),
             inputs,
             outputs: outputs_sum,
-            // PyTorch computes powers in float32, StarReLU's among them.
-            writes_float32: matches!(node.operator.code.kind, OpKind::Square | OpKind::Pow),
+            // Those of StarReLU among them.
+            writes_float32: node.operator.code.kind.row().gpu == GpuWork::Power,
             ..kernel
         };
         let draft_idx = self.drafts.len();

@@ -198,9 +198,14 @@ impl<'m> Builder<'_, 'm> {
         let constants = node.operator.inputs.iter().flatten();
         let constants = constants.filter(|&&t| self.is_constant[t]);
         let constant = constants.map(|&t| self.elements(t)).fold(0.0, f64::max);
-        if work(code) == GpuWork::Unary || constant == 0.0 {
+        let function = match work(code) {
+            GpuWork::Unary(function) => Some(function),
+            _ if constant == 0.0 => Some(Function::Other),
+            _ => None,
+        };
+        if function.is_some() {
             let kernel = Kernel {
-                function: Some(Function::from_code(code)),
+                function,
                 ..Kernel::new(Kind::Activation, node_idx)
             };
             let draft = self.draft(node_idx, node, kernel);

@@ -1,6 +1,6 @@
 //! One kernel launch, described by counts.
 
-use crate::formats::tflite::{OpKind, OperatorCode};
+pub use crate::formats::tflite::op_row::GpuFunction as Function;
 
 /// What a kernel computes. The order is that of the network's one-hot features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,68 +37,6 @@ pub enum Kind {
     Gather,
     Recurrent,
     Other,
-}
-
-impl Kind {
-    pub const ALL: [Self; 23] = [
-        Self::Convolution,
-        Self::Stem,
-        Self::Pointwise,
-        Self::Grouped,
-        Self::Depthwise,
-        Self::Dense,
-        Self::MatrixProduct,
-        Self::Attention,
-        Self::Softmax,
-        Self::Normalisation,
-        Self::Activation,
-        Self::Addition,
-        Self::Elementwise,
-        Self::Scale,
-        Self::Affine,
-        Self::Reduction,
-        Self::Pool,
-        Self::Concatenation,
-        Self::Copy,
-        Self::Resize,
-        Self::Gather,
-        Self::Recurrent,
-        Self::Other,
-    ];
-}
-
-/// Which function an activation kernel computes, as far as its cost differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Function {
-    Relu,
-    Relu6,
-    Gelu,
-    /// A function made of several operators on paths that meet again, such as SiLU, or a decomposed GELU.
-    Gated,
-    Hard,
-    Other,
-}
-
-impl Function {
-    pub const ALL: [Self; 6] = [
-        Self::Relu,
-        Self::Relu6,
-        Self::Gelu,
-        Self::Gated,
-        Self::Hard,
-        Self::Other,
-    ];
-
-    pub(super) fn from_code(code: &OperatorCode) -> Self {
-        match code.kind {
-            OpKind::Relu => Self::Relu,
-            OpKind::Relu6 => Self::Relu6,
-            OpKind::Gelu => Self::Gelu,
-            OpKind::HardSwish => Self::Hard,
-            OpKind::Custom if code.name().starts_with("HARD") => Self::Hard,
-            _ => Self::Other,
-        }
-    }
 }
 
 /// One kernel launch. Counts are per input of the network and independent of the graph's batch size.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::{Channels, Resized};
 use crate::formats::tflite::op_row::ShapeRule;
-use crate::formats::tflite::{Buffer, BuiltinOptions, OpKind, Operator, Subgraph};
+use crate::formats::tflite::{Buffer, BuiltinOptions, Operator, Subgraph};
 use crate::graph::shapes::inference::{self, Unshaped};
 
 /// Why an operator has no new shape, in words.
@@ -33,14 +33,6 @@ impl From<Unshaped> for Problem {
 
 pub type Shape = Vec<i32>;
 type Outcome = Result<(), Problem>;
-
-/// Whether the operator's weights determine its number of output channels.
-pub fn has_units(operator: &Operator) -> bool {
-    matches!(
-        operator.code.kind.row().shape,
-        ShapeRule::Convolution | ShapeRule::Dense | ShapeRule::TransposedConvolution
-    )
-}
 
 /// The new sizes.
 pub struct PropagatedShapes {
@@ -153,12 +145,13 @@ impl<'f> ShapePropagation<'f> {
             operator,
             operator_idx,
         };
-        if has_units(operator) {
+        let has_units = operator.code.kind.row().shape.has_units();
+        if has_units {
             self.resized.of_layers += 1;
         }
         let mut read = operator.inputs.iter().flatten();
         let is_fed = read.any(|&tensor_idx| self.has_changed(tensor_idx));
-        let is_layer = has_units(operator) && !self.keeps_channels[operator_idx];
+        let is_layer = has_units && !self.keeps_channels[operator_idx];
         if !is_fed && !is_layer {
             for &output in &operator.outputs {
                 self.remember_area(output);
@@ -210,7 +203,8 @@ impl<'f> ShapePropagation<'f> {
             (R::AlongLast | R::Broadcast | R::Select, _) => return self.broadcast(call),
             // Sizes that a constant states are those of the file.
             (
-                R::Concatenate
+                R::BroadcastTo
+                | R::Concatenate
                 | R::Stated(_)
                 | R::StridedSlice
                 | R::TransposedConvolution3d
@@ -336,12 +330,9 @@ impl<'f> ShapePropagation<'f> {
             return Ok(());
         }
         let unpacks = self.writers[tensor_idx].map(|idx| &self.subgraph.operators[idx]);
-        let source = unpacks.and_then(|operator| match operator.code.kind {
-            OpKind::Dequantize | OpKind::Quantize | OpKind::Cast => {
-                operator.inputs.first().copied().flatten()
-            }
-            _ => None,
-        });
+        let source = unpacks
+            .filter(|operator| operator.code.kind.is_conversion())
+            .and_then(|operator| operator.inputs.first().copied().flatten());
         match source {
             Some(source) => self.set_constant(source, shape),
             None => Err(UNKNOWN),
