@@ -298,11 +298,7 @@ impl Operands<'_> {
     }
 
     fn activation_refusal(&self) -> Option<Refusal> {
-        let activation = match &self.operator.options {
-            BuiltinOptions::Concatenation { activation, .. }
-            | BuiltinOptions::L2Norm { activation } => *activation,
-            _ => Activation::None,
-        };
+        let activation = self.operator.options.activation()?;
         (activation != Activation::None).then_some(Refusal::FusedActivation(activation))
     }
 

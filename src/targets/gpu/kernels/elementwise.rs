@@ -4,7 +4,7 @@ use super::builder::{Builder, Draft, Region};
 use super::kernel::{Function, Kernel, Kind};
 use super::operators::{NORMALISATIONS_OF_MAPS, OF_NORMALISATIONS, work};
 use crate::formats::tflite::op_row::GpuWork;
-use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
+use crate::formats::tflite::{Activation, OpKind};
 use crate::graph::Node;
 use crate::targets::gpu::dimensions::{channels, rows_of};
 
@@ -331,7 +331,11 @@ impl<'m> Builder<'_, 'm> {
     }
 
     pub(super) fn fused_activation(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
-        let function = match activation(&node.operator.options) {
+        // Cells compute their own.
+        let is_cell = work(&node.operator.code) == GpuWork::Recurrent
+            || node.operator.code.kind.row().roles.contains('s');
+        let function = match node.operator.options.activation() {
+            _ if is_cell => return,
             Some(Activation::Relu) => Function::Relu,
             Some(Activation::Relu6) => Function::Relu6,
             None | Some(Activation::None) => return,
@@ -345,20 +349,5 @@ impl<'m> Builder<'_, 'm> {
         self.drafts[draft].kernel.inputs = self.elements(output);
         self.drafts[draft].kernel.sources = vec![output];
         self.regions[output] = None;
-    }
-}
-
-fn activation(options: &BuiltinOptions) -> Option<Activation> {
-    match options {
-        BuiltinOptions::Conv2D { activation, .. }
-        | BuiltinOptions::Conv3D { activation, .. }
-        | BuiltinOptions::DepthwiseConv2D { activation, .. }
-        | BuiltinOptions::TransposeConv { activation, .. }
-        | BuiltinOptions::FullyConnected { activation, .. }
-        | BuiltinOptions::Add { activation }
-        | BuiltinOptions::Sub { activation }
-        | BuiltinOptions::Mul { activation }
-        | BuiltinOptions::Div { activation } => Some(*activation),
-        _ => None,
     }
 }
