@@ -1,6 +1,7 @@
 //! The window of convolutions and poolings.
 
 use litecast::formats::tflite::Padding;
+use litecast::graph::analysis::window::windows;
 
 /// Pairs are `[height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,16 +47,14 @@ impl Window {
 
     /// Output height or width.
     fn output_side(&self, axis: usize, input_side: i32) -> i32 {
-        let reach = (self.kernel[axis] - 1) * self.dilation[axis];
-        let covered = match self.padding {
-            Padding::Same => input_side,
-            Padding::Valid => input_side - reach,
-        };
+        let [kernel, stride, dilation] = [self.kernel, self.stride, self.dilation];
+        let [kernel, stride, dilation] = [kernel[axis], stride[axis], dilation[axis]];
+        let side = windows(input_side, kernel, stride, dilation, self.padding);
         assert!(
-            covered > 0,
+            side > 0,
             "window {self:?} does not fit into a side of {input_side}"
         );
-        (covered + self.stride[axis] - 1) / self.stride[axis]
+        i32::try_from(side).expect("no more windows than positions")
     }
 
     pub(super) fn output_shape(&self, input: &[i32], channels: i32) -> Vec<i32> {
