@@ -9,10 +9,10 @@ use litecast::target::fitted::Errors;
 use litecast::targets::learned_accelerators::devices::NumberFormat;
 use serde::{Deserialize, Serialize};
 
-use super::Source;
 use super::evaluate::{LeftOut, Widths, errors, estimated, with_widths};
 use super::final_families::{is_final, rule};
 use super::measured::{Measured, Measurement};
+use super::source::Source;
 use super::tables::{by_device, by_family, by_part};
 use crate::commit::commit;
 

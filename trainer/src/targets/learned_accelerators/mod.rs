@@ -10,6 +10,7 @@ mod final_families;
 mod measured;
 mod physics;
 mod qualcomm;
+mod source;
 mod tables;
 mod unseen;
 
@@ -24,7 +25,6 @@ use litecast::targets::learned_accelerators::devices::{
     DEVICES, Device, NumberFormat, Runtime, run_id,
 };
 use litecast::targets::learned_accelerators::work::{N_TERMS, NAMES};
-use serde::{Deserialize, Serialize};
 
 use self::boards::{Graphs, TABLES, Table};
 use self::elsewhere::MeasuredElsewhere;
@@ -33,6 +33,7 @@ use self::final_errors::FinalErrors;
 use self::final_families::is_final;
 use self::measured::{Measured, Measurement};
 use self::physics::{Physics, Way};
+use self::source::Source;
 use self::tables::{by_device, by_family, by_part, counts, device_errors, refusals};
 use crate::metrics::five_digits;
 
@@ -75,42 +76,6 @@ pub struct FitAcceleratorsArgs {
     pub final_errors: PathBuf,
 }
 
-/// Devices whose costs are fitted together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// Those with a Hexagon NPU.
-    Qualcomm,
-    /// Those of all other makers.
-    Boards,
-}
-
-impl Source {
-    fn read(
-        self,
-        args: &FitAcceleratorsArgs,
-        graphs: &Graphs,
-        is_asked: impl Fn(&str) -> bool,
-    ) -> Result<Measured> {
-        match self {
-            Self::Boards => boards::read(&args.measured, graphs, is_asked),
-            Self::Qualcomm => {
-                let folder = args.graphs.as_deref();
-                let folder = folder.context("Qualcomm's devices need --graphs")?;
-                qualcomm::read(&args.measured, folder, graphs, is_asked)
-            }
-        }
-    }
-
-    fn has(self, run: &Run) -> bool {
-        let device = run.target.split('@').next().unwrap_or_default();
-        match self {
-            Self::Qualcomm => qualcomm::DEVICES.iter().any(|(_, id)| *id == device),
-            Self::Boards => TABLES.iter().any(|table| table.has(device)),
-        }
-    }
-}
-
 /// Fits, prints the errors as Markdown, and writes.
 pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
     let graphs = Graphs::read(&args.board_graphs)?;
@@ -126,7 +91,9 @@ pub fn run(args: &FitAcceleratorsArgs) -> Result<()> {
     };
     let mut tables_of_finals = Vec::new();
     for source in &args.sources {
-        let read = |is_asked: &dyn Fn(&str) -> bool| source.read(args, &graphs, is_asked);
+        let read = |is_asked: &dyn Fn(&str) -> bool| {
+            source.read(&args.measured, args.graphs.as_deref(), &graphs, is_asked)
+        };
         let open = read(&|family| !is_final(family))?;
         if args.refusals {
             print!("{}", refusals(&open));
@@ -331,10 +298,10 @@ mod tests {
         let graphs = Graphs::read(&root.join("data/accelerators/graphs.parquet")).unwrap();
         let shipped = fs::read(root.join("../bundle/accelerators.json")).unwrap();
         let shipped = Bundle::parse(&shipped, &NAMES).unwrap();
-        let sources = [
-            qualcomm::read(&measured, folder.path(), &graphs, |_| true).unwrap(),
-            boards::read(&measured, &graphs, |_| true).unwrap(),
-        ];
+        let sources = [Source::Qualcomm, Source::Boards].map(|source| {
+            let onnx = Some(folder.path());
+            source.read(&measured, onnx, &graphs, |_| true).unwrap()
+        });
         let mut n_runs = 0;
         for run in &shipped.runs {
             let mut expected = [0.0; N_TERMS];
