@@ -309,6 +309,12 @@ fn operands_that_contradict_each_other_are_told() {
             "above 0",
         ),
         (
+            "Resize",
+            (&["x", "", "", "four"], &[]),
+            (&["x", "", "twice", "four"], &[]),
+            "both given",
+        ),
+        (
             "LRN",
             (&["x"], &[("size", &[5])]),
             (&["x"], &[("size", &[-5])]),

@@ -352,9 +352,13 @@ impl<'a> Converter<'a> {
             .input(node, position)
             .and_then(|scales| scales.floats());
         let is_scale = |scale: &f64| scale.is_finite() && *scale > 0.0;
+        let scales = scales.unwrap_or_default();
         let sizes = self.integers_of(node, 3).unwrap_or_default();
+        if !scales.is_empty() && !sizes.is_empty() {
+            return Some("scales and sizes are both given");
+        }
         let are_sizes = sizes.iter().all(|&size| size >= 0);
-        (!are_sizes || !scales.unwrap_or_default().iter().all(is_scale)).then_some(NO_SIZE)
+        (!are_sizes || !scales.iter().all(is_scale)).then_some(NO_SIZE)
     }
 
     fn against_concat(&self, node: &Node<'a>) -> Option<&'static str> {
