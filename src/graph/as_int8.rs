@@ -136,27 +136,31 @@ pub fn convert(model: &mut Model) -> ReplacedFloats {
         }
     }
     for (operator_idx, operator) in subgraph.operators.iter_mut().enumerate() {
-        let (code, options) = (operator.code.clone(), operator.options.clone());
-        match options {
-            BuiltinOptions::Cast { .. } => quantise_cast(operator),
+        let becomes = match operator.options {
+            BuiltinOptions::Cast {
+                in_data_type,
+                out_data_type,
+            } => Some(quantised_cast(&operator.code, in_data_type, out_data_type)),
             // TensorFlow's converter multiplies a float with the reciprocal of a constant. What it left in a file of its own
             // is something else.
             BuiltinOptions::Div { activation } if model.format != Format::Tflite => {
                 let divisor = operator.inputs.get(1).copied().flatten();
                 let is_constant = divisor.is_some_and(|divisor| {
-                    let buffer = model.buffers.get(subgraph.tensors[divisor].buffer_idx);
-                    floats.types[divisor].is_float()
+                    let tensor = subgraph.tensors.get(divisor);
+                    let buffer = tensor.and_then(|tensor| model.buffers.get(tensor.buffer_idx));
+                    let of_type = floats.types.get(divisor);
+                    of_type.is_some_and(|of_type| of_type.is_float())
                         && buffer.is_some_and(|buffer| !buffer.is_empty())
                 });
-                if !is_constant {
-                    continue;
-                }
-                operator.code = OpKind::Mul.into();
-                operator.options = BuiltinOptions::Mul { activation };
+                is_constant.then(|| (OpKind::Mul.into(), BuiltinOptions::Mul { activation }))
             }
-            _ => continue,
+            _ => None,
+        };
+        if let Some((code, options)) = becomes {
+            let code = std::mem::replace(&mut operator.code, code);
+            let options = std::mem::replace(&mut operator.options, options);
+            floats.operators.push((operator_idx, code, options));
         }
-        floats.operators.push((operator_idx, code, options));
     }
     floats
 }
@@ -189,19 +193,21 @@ impl ReplacedFloats {
     }
 }
 
-/// Other options name no types. Between floats, a cast only renames what is one type then.
-fn quantise_cast(operator: &mut Operator) {
-    if let BuiltinOptions::Cast {
+/// What a cast becomes; other options name no types. Between floats, a cast only renames what is one type then.
+fn quantised_cast(
+    code: &OperatorCode,
+    from: TensorType,
+    to: TensorType,
+) -> (OperatorCode, BuiltinOptions) {
+    let (in_data_type, out_data_type) = (quantised(from), quantised(to));
+    if in_data_type == out_data_type {
+        return (OpKind::Reshape.into(), BuiltinOptions::Absent);
+    }
+    let options = BuiltinOptions::Cast {
         in_data_type,
         out_data_type,
-    } = &mut operator.options
-    {
-        (*in_data_type, *out_data_type) = (quantised(*in_data_type), quantised(*out_data_type));
-        if in_data_type == out_data_type {
-            operator.code = OpKind::Reshape.into();
-            operator.options = BuiltinOptions::Absent;
-        }
-    }
+    };
+    (code.clone(), options)
 }
 
 fn quantised(of_type: TensorType) -> TensorType {
