@@ -7,6 +7,9 @@ use std::path::Path;
 use litecast::batch_sweep::sweep_batch;
 use litecast::estimate::{ModelFile, Request, estimate_on};
 use litecast::formats::graph_json;
+use litecast::formats::tflite::OpKind;
+use litecast::formats::tflite::op_row::Work;
+use litecast::graph::analysis::analyze;
 use litecast::graph::build;
 use litecast::model_variants::Changes;
 use litecast::provenance::{Evidence, ProvenanceKind};
@@ -612,6 +615,170 @@ fn padding_is_part_of_its_convolution() {
     );
     let shared: Vec<Kind> = convolution(true, true).iter().map(|k| k.kind).collect();
     assert_eq!(shared[0], Kind::Copy, "{shared:?}");
+}
+
+/// Kernels multiply as often as the analysis counts, for every kind of operator that multiplies.
+#[test]
+fn no_products_are_left_out() {
+    let gates = |depth| vec![vec![5, depth]; 4];
+    let lstm = |parts: &[Vec<Vec<u32>>]| parts.concat();
+    let vectors = |n: usize| vec![vec![5]; n];
+    // One direction: weights of inputs and states, peepholes, biases.
+    let direction = || lstm(&[gates(3), gates(5), vectors(7)]);
+    let cases: Vec<(&str, usize, Vec<Vec<u32>>, Vec<u32>)> = vec![
+        (
+            "CONV_2D",
+            0,
+            vec![vec![1, 8, 8, 8], vec![16, 3, 3, 4]],
+            vec![1, 8, 8, 16],
+        ),
+        (
+            "DEPTHWISE_CONV_2D",
+            0,
+            vec![vec![1, 8, 8, 4], vec![1, 5, 3, 8]],
+            vec![1, 4, 4, 8],
+        ),
+        (
+            "TRANSPOSE_CONV",
+            2,
+            vec![vec![4], vec![6, 2, 2, 3], vec![1, 5, 5, 3]],
+            vec![1, 10, 10, 6],
+        ),
+        (
+            "CONV_3D",
+            0,
+            vec![vec![1, 4, 6, 8, 4], vec![3, 2, 1, 2, 6]],
+            vec![1, 2, 5, 8, 6],
+        ),
+        (
+            "CONV_3D_TRANSPOSE",
+            2,
+            vec![vec![5], vec![2, 3, 4, 5, 3], vec![1, 2, 2, 2, 3]],
+            vec![1, 4, 6, 8, 5],
+        ),
+        (
+            "FULLY_CONNECTED",
+            0,
+            vec![vec![1, 7, 10], vec![30, 10]],
+            vec![1, 7, 30],
+        ),
+        (
+            "BATCH_MATMUL",
+            0,
+            vec![vec![1, 5, 6], vec![1, 6, 7]],
+            vec![1, 5, 7],
+        ),
+        (
+            "RNN",
+            0,
+            vec![vec![1, 3], vec![5, 3], vec![5, 5], vec![5], vec![1, 5]],
+            vec![1, 5],
+        ),
+        (
+            "UNIDIRECTIONAL_SEQUENCE_RNN",
+            0,
+            vec![vec![1, 7, 3], vec![5, 3], vec![5, 5], vec![5], vec![1, 5]],
+            vec![1, 7, 5],
+        ),
+        (
+            "SVDF",
+            0,
+            vec![vec![1, 3], vec![8, 3], vec![8, 10], vec![4], vec![1, 80]],
+            vec![1, 4],
+        ),
+        (
+            "LSTM",
+            0,
+            lstm(&[vec![vec![1, 3]], direction()]),
+            vec![1, 5],
+        ),
+        (
+            "UNIDIRECTIONAL_SEQUENCE_LSTM",
+            0,
+            lstm(&[vec![vec![1, 7, 3]], direction()]),
+            vec![1, 7, 5],
+        ),
+        (
+            "BIDIRECTIONAL_SEQUENCE_RNN",
+            0,
+            vec![
+                vec![1, 7, 3],
+                vec![5, 3],
+                vec![5, 5],
+                vec![5],
+                vec![1, 5],
+                vec![6, 3],
+                vec![6, 6],
+                vec![6],
+                vec![1, 6],
+            ],
+            vec![1, 7, 11],
+        ),
+        (
+            "BIDIRECTIONAL_SEQUENCE_LSTM",
+            0,
+            lstm(&[
+                vec![vec![1, 7, 3]],
+                direction(),
+                vec![vec![5, 5], vec![5]],
+                direction(),
+            ]),
+            vec![1, 7, 10],
+        ),
+    ];
+    for (kind, read, inputs, output) in &cases {
+        let mut graph = Graph::new(&inputs[*read]);
+        let names: Vec<String> = (inputs.iter().enumerate())
+            .map(|(idx, shape)| {
+                if idx == *read {
+                    "x".into()
+                } else {
+                    graph.constant(shape)
+                }
+            })
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let out = graph.add(kind, &names, output);
+        let text = graph.text(&out);
+        let model = graph_json::parse(text.as_bytes()).unwrap();
+        let counted = analyze(&build(&model, 0).unwrap()).totals.macs as f64;
+        let of_kernels: f64 = kernels_of(&text).iter().map(|kernel| kernel.macs).sum();
+        println!("{kind}: {counted}");
+        assert!(
+            counted > 0.0 && of_kernels == counted,
+            "{kind}: {of_kernels}, not {counted}"
+        );
+    }
+    for kind in OpKind::ALL {
+        // A sparse look-up adds rows that it reads.
+        let multiplies = !matches!(
+            kind.row().work,
+            Work::Nothing | Work::Unknown | Work::SparseLookup
+        );
+        let is_case = cases.iter().any(|case| case.0 == kind.name());
+        assert_eq!(multiplies, is_case, "{kind}");
+    }
+}
+
+/// A volume one position deep is an image, and its convolution takes as long.
+#[test]
+fn a_convolution_of_a_flat_volume_is_that_of_an_image() {
+    let convolution = |kind: &str, shape: &[u32], weights: &[u32]| {
+        let mut graph = Graph::new(shape);
+        let weights = graph.constant(weights);
+        let out = graph.add(kind, &["x", &weights], shape);
+        counted(
+            "convolution_macs",
+            &kernels_of(&graph.text(&out)),
+            "rtx-4090",
+            Mode::Inference,
+        )
+    };
+    let image = convolution("CONV_2D", &[1, 64, 64, 64], &[64, 3, 3, 64]);
+    let volume = convolution("CONV_3D", &[1, 1, 64, 64, 64], &[1, 3, 3, 64, 64]);
+    // This cost has a unit of 10⁹.
+    assert_eq!(image, 64.0 * 64.0 * 64.0 * 576.0 / 1e3);
+    assert_eq!(volume, image);
 }
 
 /// A product without bias and a sum are a product with bias, as exports write it.

@@ -131,10 +131,10 @@ op_kinds! {
     Relu6                  = RELU6                  : NONE,                  Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Relu6),  Fused,       "";
     Reshape                = RESHAPE                : ReshapeOptions,        Movement,    Renames,  Reshape,       Kept,        Nothing,      Free,         View,          Reshape,     "xc";
     ResizeBilinear         = RESIZE_BILINEAR        : ResizeBilinearOptions, Movement,    Computes, Resize,        Unknown,     Nothing,      Move,         Resize,        Resizing,    "xc";
-    Rnn                    = RNN                    : RNNOptions,            Recurrent,   Computes, Rnn,           Unknown,     Recurrent,    Unknown,      Other,         Other,       "xwwbs";
+    Rnn                    = RNN                    : RNNOptions,            Recurrent,   Computes, Rnn,           Unknown,     Recurrent,    Unknown,      Recurrent,     Other,       "xwwbs";
     Softmax                = SOFTMAX                : SoftmaxOptions,        Activation,  Computes, AlongLast,     Unknown,     Nothing,      Elementwise,  Softmax,       Softmax,     "";
     SpaceToDepth           = SPACE_TO_DEPTH         : SpaceToDepthOptions,   Movement,    Moves,    SpaceToDepth,  Unknown,     Nothing,      Move,         Other,         Layout,      "";
-    Svdf                   = SVDF                   : SVDFOptions,           Recurrent,   Computes, Svdf,          Unknown,     Svdf,         Dense,        Other,         Other,       "xwwbs";
+    Svdf                   = SVDF                   : SVDFOptions,           Recurrent,   Computes, Svdf,          Unknown,     Svdf,         Dense,        Recurrent,     Other,       "xwwbs";
     Tanh                   = TANH                   : NONE,                  Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Curve,       "";
     ConcatEmbeddings       = CONCAT_EMBEDDINGS      : ConcatEmbeddingsOptions, Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
     SkipGram               = SKIP_GRAM              : SkipGramOptions,       Movement,    Moves,    Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
@@ -153,13 +153,13 @@ op_kinds! {
     Squeeze                = SQUEEZE                : SqueezeOptions,        Movement,    Renames,  Squeeze,       Kept,        Nothing,      Free,         View,          Layout,      "";
     UnidirectionalSequenceLstm = UNIDIRECTIONAL_SEQUENCE_LSTM : UnidirectionalSequenceLSTMOptions, Recurrent,   Computes, Lstm,          Unknown,     Recurrent,    Dense,        Recurrent,     Other,       "xwwwwwwwwvvvbbbbwbssvvvv";
     StridedSlice           = STRIDED_SLICE          : StridedSliceOptions,   Movement,    Views,    StridedSlice,  Strided,     Nothing,      Move,         View,          Layout,      "xccc";
-    BidirectionalSequenceRnn = BIDIRECTIONAL_SEQUENCE_RNN : BidirectionalSequenceRNNOptions, Recurrent,   Computes, Unknown,       Unknown,     Recurrent,    Unknown,      Other,         Other,       "xwwbswwbsxww";
+    BidirectionalSequenceRnn = BIDIRECTIONAL_SEQUENCE_RNN : BidirectionalSequenceRNNOptions, Recurrent,   Computes, Unknown,       Unknown,     Recurrent,    Unknown,      Recurrent,     Other,       "xwwbswwbsxww";
     Exp                    = EXP                    : ExpOptions,            Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Curve,       "";
     TopkV2                 = TOPK_V2                : TopKV2Options,         Reduction,   Computes, TopK,          Unknown,     Nothing,      Unknown,      Other,         Pooling,     "xc";
     Split                  = SPLIT                  : SplitOptions,          Movement,    Views,    Split,         Unknown,     Nothing,      Move,         View,          Layout,      "cx";
     LogSoftmax             = LOG_SOFTMAX            : LogSoftmaxOptions,     Activation,  Computes, AlongLast,     Unknown,     Nothing,      Elementwise,  Softmax,       Other,       "";
     Delegate               = DELEGATE               : NONE,                  Control,     Runs,     Unknown,       Unknown,     Unknown,      Unknown,      Other,         Other,       "";
-    BidirectionalSequenceLstm = BIDIRECTIONAL_SEQUENCE_LSTM : BidirectionalSequenceLSTMOptions, Recurrent,   Computes, Unknown,       Unknown,     Recurrent,    Unknown,      Other,         Other,       "xwwwwwwwwvvvbbbbwbwwwwwwwwvvvbbbbwbssssxwwwwwwww";
+    BidirectionalSequenceLstm = BIDIRECTIONAL_SEQUENCE_LSTM : BidirectionalSequenceLSTMOptions, Recurrent,   Computes, Unknown,       Unknown,     Recurrent,    Unknown,      Recurrent,     Other,       "xwwwwwwwwvvvbbbbwbwwwwwwwwvvvbbbbwbssssxwwwwwwww";
     Cast                   = CAST                   : CastOptions,           Conversion,  Converts, Broadcast,     Kept,        Nothing,      Move,         View,          Elementwise, "";
     Prelu                  = PRELU                  : NONE,                  Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Fused,       "xv";
     Maximum                = MAXIMUM                : MaximumMinimumOptions, Arithmetic,  Computes, Broadcast,     Larger,      Nothing,      Elementwise,  Binary,        Elementwise, "";
@@ -248,7 +248,7 @@ op_kinds! {
     HashtableImport        = HASHTABLE_IMPORT       : HashtableImportOptions, Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
     HashtableSize          = HASHTABLE_SIZE         : HashtableSizeOptions,  Control,     Runs,     Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
     ReduceAll              = REDUCE_ALL             : ReducerOptions,        Reduction,   Computes, Reduce,        Unknown,     Nothing,      Reduction,    Other,         Other,       "xc";
-    Conv3dTranspose        = CONV_3D_TRANSPOSE      : Conv3DOptions,         Convolution, Computes, TransposedConvolution3d, Unknown,     TransposedConvolution3d, Unknown,      Other,         Other,       "cwxb";
+    Conv3dTranspose        = CONV_3D_TRANSPOSE      : Conv3DOptions,         Convolution, Computes, TransposedConvolution3d, Unknown,     TransposedConvolution3d, Unknown,      Convolution,   Other,       "cwxb";
     VarHandle              = VAR_HANDLE             : VarHandleOptions,      Control,     Runs,     Unknown,       Unknown,     Nothing,      Free,         Other,         Other,       "";
     ReadVariable           = READ_VARIABLE          : ReadVariableOptions,   Control,     Moves,    Unknown,       Unknown,     Nothing,      Move,         Other,         Other,       "";
     AssignVariable         = ASSIGN_VARIABLE        : AssignVariableOptions, Control,     Views,    Unknown,       Unknown,     Nothing,      Move,         Other,         Other,       "";

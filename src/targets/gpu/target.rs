@@ -10,8 +10,9 @@ use super::memory::{self, GpuMemory, Optimiser};
 use super::mig::{self, HEADROOM, SLICED};
 use super::specifications::{BUSY_POWER, GPUS, Gpu, IDLE_POWER};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::graph::Graph;
+use crate::formats::tflite::op_row::Work;
 use crate::graph::analysis::{Analysis, Precision, precision};
+use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::target::{
@@ -206,6 +207,7 @@ impl GpuTarget {
         metrics.push(self.memory(Metric::TrainingMemory, &training, batch, &use_));
         metrics.extend(self.power(&latency));
         let mut diagnostics = doubts(run, &latency, is_float(network.graph, network.analysis));
+        diagnostics.extend(volumes(network.graph));
         diagnostics.extend(self.too_large(&memory, batch));
         diagnostics.push(slices(&memory));
         Ok(TargetEstimate {
@@ -432,6 +434,21 @@ pub fn doubts(run: &Run, latency: &Time, is_float: bool) -> Vec<Diagnostic> {
         doubts.push(doubt("gpu-precision", Severity::Info, words.to_owned()));
     }
     doubts
+}
+
+/// Says that convolutions in three dimensions were not measured.
+fn volumes(graph: &Graph) -> Option<Diagnostic> {
+    let is_volume = |node: &Node| {
+        let work = node.operator.code.kind.row().work;
+        matches!(work, Work::Convolution3d | Work::TransposedConvolution3d)
+    };
+    let message = "no network with convolutions in three dimensions was measured: they count as those of images";
+    graph.nodes.iter().any(is_volume).then(|| Diagnostic {
+        severity: Severity::Warning,
+        code: "gpu-volumes",
+        message: message.to_owned(),
+        operator_idx: None,
+    })
 }
 
 /// Whether PyTorch computes the network in the precision that it has.

@@ -5,8 +5,9 @@ use super::operators::{self, work};
 use super::views::is_moving_transpose;
 use crate::formats::tflite::op_row::GpuWork;
 use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
+use crate::graph::analysis::macs::macs;
 use crate::graph::{Graph, Node};
-use crate::targets::gpu::dimensions::{channels, elements, product, rows_of};
+use crate::targets::gpu::dimensions::{channels, elements, product};
 
 /// A kernel that later operators may still become part of.
 pub(super) struct Draft<'m> {
@@ -49,12 +50,14 @@ pub(super) struct Builder<'g, 'm> {
 impl<'g, 'm> Builder<'g, 'm> {
     pub(super) fn new(graph: &'g Graph<'m>) -> Self {
         let n_tensors = graph.subgraph.tensors.len();
+        let tensors = graph.subgraph.tensors.iter();
+        let is_constant = tensors.map(|tensor| !tensor.is_variable).collect();
         let mut builder = Self {
             graph,
             viewed: (0..n_tensors).collect(),
             unpadded: (0..n_tensors).collect(),
             n_readers: vec![0; n_tensors],
-            is_constant: vec![true; n_tensors],
+            is_constant,
             is_moved: is_moving_transpose(graph),
             writers: vec![None; n_tensors],
             regions: vec![None; n_tensors],
@@ -273,22 +276,12 @@ impl<'g, 'm> Builder<'g, 'm> {
         }
     }
 
-    /// Each step multiplies all matrices.
     pub(super) fn recurrent(&mut self, node_idx: usize, node: &Node<'m>) {
-        let inputs = || node.operator.inputs.iter().flatten().copied();
-        let steps = inputs().next().map_or(0.0, |t| rows_of(self.shape(t)));
-        let constants = || inputs().filter(|&t| self.is_constant[t]);
-        // ONNX has the directions of a layer as a dimension of their own.
-        let rank = if node.operator.code.custom.is_some() {
-            3
-        } else {
-            2
-        };
-        let matrices = constants().filter(|&t| self.shape(t).len() == rank);
-        let per_step: f64 = matrices.map(|t| self.elements(t)).sum();
+        let constants = node.operator.inputs.iter().flatten().copied();
+        let constants = constants.filter(|&t| self.is_constant[t]);
         let kernel = Kernel {
-            macs: steps * per_step,
-            weights: constants().map(|t| self.elements(t)).sum(),
+            macs: macs(node.operator, &self.graph.subgraph.tensors).unwrap_or(0) as f64,
+            weights: constants.map(|t| self.elements(t)).sum(),
             ..Kernel::new(Kind::Recurrent, node_idx)
         };
         self.draft(node_idx, node, kernel);

@@ -2,6 +2,7 @@
 
 use super::builder::{Builder, Draft};
 use super::kernel::{Kernel, Kind};
+use crate::formats::tflite::op_row::Work;
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::Node;
 use crate::targets::gpu::dimensions::{channels, product, rows_of};
@@ -22,23 +23,22 @@ impl<'m> Builder<'_, 'm> {
         let out_shape = self.shape(output);
         let columns = channels(out_shape);
         let rows = rows_of(out_shape);
-        let inner = weights_shape.get(1..weights_shape.len().saturating_sub(1));
-        let window = product(inner.unwrap_or_default()).max(1.0);
-        let is_depthwise = operator.code.kind == OpKind::DepthwiseConv2d;
-        let depth = if is_depthwise {
-            window
-        } else {
-            window * channels(weights_shape)
-        };
+        let products = operator.code.kind.row().work;
+        let (window, read) = window_and_channels(products, weights_shape);
+        let window = product(window).max(1.0);
+        let is_depthwise = products == Work::Depthwise;
+        let depth = window * read;
         let groups = if is_depthwise {
             in_channels
         } else {
-            (in_channels / channels(weights_shape)).floor().max(1.0)
+            (in_channels / read).floor().max(1.0)
         };
-        let side = out_shape.get(1).map_or(1.0, |&side| f64::from(side.max(1)));
-        let macs = match operator.code.kind {
-            OpKind::TransposeConv => self.elements(input) * columns * window,
-            _ => rows * columns * depth,
+        let height = out_shape.len().checked_sub(3);
+        let side = height.map_or(1.0, |axis| f64::from(out_shape[axis].max(1)));
+        let macs = if is_transposed(products) {
+            self.elements(input) * columns * window
+        } else {
+            rows * columns * depth
         };
         let kind = match () {
             () if is_depthwise => Kind::Depthwise,
@@ -58,7 +58,7 @@ impl<'m> Builder<'_, 'm> {
             groups,
             side,
             stride: stride(&operator.options),
-            has_bias: operator.inputs.len() > 2 && operator.code.kind != OpKind::TransposeConv,
+            has_bias: operator.inputs.len() > 2 && !is_transposed(products),
             ..Kernel::new(kind, node_idx)
         };
         self.draft(node_idx, node, kernel);
@@ -206,6 +206,25 @@ impl<'m> Builder<'_, 'm> {
         let Draft { kernel, code, .. } = &self.drafts[draft];
         kernel.is_scalar || [OpKind::Add, OpKind::Select, OpKind::SelectV2].contains(&code.kind)
     }
+}
+
+fn is_transposed(products: Work) -> bool {
+    matches!(
+        products,
+        Work::TransposedConvolution | Work::TransposedConvolution3d
+    )
+}
+
+/// The sides of a convolution's window, and the channels that one of its products reads, from the shape of its weights.
+fn window_and_channels(products: Work, weights: &[i32]) -> (&[i32], f64) {
+    let (window, read) = match (products, weights) {
+        (Work::Convolution | Work::TransposedConvolution, [_, window @ .., read]) => (window, read),
+        (Work::Depthwise, [_, window @ .., _]) => (window, &1),
+        (Work::Convolution3d, [window @ .., read, _]) => (window, read),
+        (Work::TransposedConvolution3d, [window @ .., _, read]) => (window, read),
+        _ => (&[][..], &1),
+    };
+    (window, f64::from((*read).max(1)))
 }
 
 fn stride(options: &BuiltinOptions) -> f64 {
