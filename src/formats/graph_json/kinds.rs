@@ -15,8 +15,9 @@ pub const FRAMEWORK_KINDS: &[(GpuWork, &[&str])] = &[
     (GpuWork::View, &["IDENTITY"]),
     (
         GpuWork::Unary(GpuFunction::Other),
-        &["ERF", "MISH", "RECIPROCAL", "SOFTPLUS"],
+        &["ERF", "MISH", "SOFTPLUS"],
     ),
+    (GpuWork::Unary(GpuFunction::Root), &["RECIPROCAL"]),
     (GpuWork::Unary(GpuFunction::Hard), &["HARD_SIGMOID"]),
     (GpuWork::Binary, &["ADDCMUL"]),
     (

@@ -171,7 +171,7 @@ op_kinds! {
     Greater                = GREATER                : GreaterOptions,        Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
     GreaterEqual           = GREATER_EQUAL          : GreaterEqualOptions,   Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
     LessEqual              = LESS_EQUAL             : LessEqualOptions,      Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
-    Select                 = SELECT                 : SelectOptions,         Arithmetic,  Computes, Select,        Unknown,     Nothing,      Elementwise,  Binary,        Other,       "";
+    Select                 = SELECT                 : SelectOptions,         Arithmetic,  Computes, Select,        Unknown,     Nothing,      Elementwise,  Select,        Other,       "";
     Slice                  = SLICE                  : SliceOptions,          Movement,    Views,    Slice,         Sliced,      Nothing,      Move,         View,          Layout,      "xcc";
     Sin                    = SIN                    : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Other,       "";
     TransposeConv          = TRANSPOSE_CONV         : TransposeConvOptions,  Convolution, Computes, TransposedConvolution, Unknown,     TransposedConvolution, TransposedConvolution, Convolution,   Transposed,  "cwxb";
@@ -182,8 +182,8 @@ op_kinds! {
     NotEqual               = NOT_EQUAL              : NotEqualOptions,       Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
     Log                    = LOG                    : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Other,       "";
     Sum                    = SUM                    : ReducerOptions,        Reduction,   Computes, Reduce,        Sum,         Nothing,      Reduction,    Reduction,     Pooling,     "xc";
-    Sqrt                   = SQRT                   : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Curve,       "";
-    Rsqrt                  = RSQRT                  : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Curve,       "";
+    Sqrt                   = SQRT                   : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Root),   Curve,       "";
+    Rsqrt                  = RSQRT                  : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Root),   Curve,       "";
     Shape                  = SHAPE                  : ShapeOptions,          Movement,    Views,    ShapeOf,       Sizes,       Nothing,      Free,         View,          Other,       "";
     Pow                    = POW                    : PowOptions,            Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Power,         Curve,       "";
     ArgMin                 = ARG_MIN                : ArgMinOptions,         Reduction,   Computes, Best,          Unknown,     Nothing,      Reduction,    Other,         Other,       "xc";
@@ -208,10 +208,10 @@ op_kinds! {
     LeakyRelu              = LEAKY_RELU             : LeakyReluOptions,      Activation,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Fused,       "";
     SquaredDifference      = SQUARED_DIFFERENCE     : SquaredDifferenceOptions, Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Binary,        Elementwise, "";
     MirrorPad              = MIRROR_PAD             : MirrorPadOptions,      Movement,    Moves,    Pad,           Unknown,     Nothing,      Move,         Copy,          Layout,      "xc";
-    Abs                    = ABS                    : AbsOptions,            Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Elementwise, "";
+    Abs                    = ABS                    : AbsOptions,            Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Root),   Elementwise, "";
     SplitV                 = SPLIT_V                : SplitVOptions,         Movement,    Views,    SplitBySizes,  Unknown,     Nothing,      Move,         View,          Layout,      "xcc";
     Unique                 = UNIQUE                 : UniqueOptions,         Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
-    Ceil                   = CEIL                   : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
+    Ceil                   = CEIL                   : NONE,                  Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Unary(Other),  Other,       "";
     ReverseV2              = REVERSE_V2             : ReverseV2Options,      Movement,    Moves,    AlongAxes,     Unknown,     Nothing,      Move,         Other,         Layout,      "xc";
     AddN                   = ADD_N                  : AddNOptions,           Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Other,         Other,       "";
     GatherNd               = GATHER_ND              : GatherNdOptions,       Movement,    Moves,    GatherByTuples, Unknown,     Nothing,      Move,         Gather,        Layout,      "xc";
@@ -230,7 +230,7 @@ op_kinds! {
     NonMaxSuppressionV4    = NON_MAX_SUPPRESSION_V4 : NonMaxSuppressionV4Options, Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
     NonMaxSuppressionV5    = NON_MAX_SUPPRESSION_V5 : NonMaxSuppressionV5Options, Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "";
     ScatterNd              = SCATTER_ND             : ScatterNdOptions,      Movement,    Moves,    Stated(2),     Unknown,     Nothing,      Unknown,      Other,         Layout,      "cxc";
-    SelectV2               = SELECT_V2              : SelectV2Options,       Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Binary,        Other,       "";
+    SelectV2               = SELECT_V2              : SelectV2Options,       Arithmetic,  Computes, Broadcast,     Unknown,     Nothing,      Elementwise,  Select,        Other,       "";
     Densify                = DENSIFY                : DensifyOptions,        Conversion,  Moves,    LikeFirst,     Unknown,     Nothing,      Unknown,      Other,         Other,       "";
     SegmentSum             = SEGMENT_SUM            : SegmentSumOptions,     Reduction,   Computes, Unknown,       Unknown,     Nothing,      Unknown,      Other,         Other,       "xc";
     BatchMatmul            = BATCH_MATMUL           : BatchMatMulOptions,    Matrix,      Computes, Product,       Unknown,     Product,      Dense,        Product,       Product,     "";

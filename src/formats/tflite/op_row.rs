@@ -234,6 +234,8 @@ pub enum GpuWork {
     View,
     Unary(GpuFunction),
     Binary,
+    /// One of two tensors by a third, which masks scores of attention.
+    Select,
     /// A power of each value, which PyTorch computes in float32.
     Power,
     Reduction,
@@ -261,6 +263,8 @@ pub enum GpuFunction {
     /// A function made of several operators on paths that meet again, such as SiLU, or a decomposed GELU.
     Gated,
     Hard,
+    /// A root, a magnitude or a reciprocal, of which normalisations consist.
+    Root,
     Other,
 }
 

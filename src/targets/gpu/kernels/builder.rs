@@ -173,7 +173,7 @@ impl<'g, 'm> Builder<'g, 'm> {
                 self.begin_region(output, sources[0], draft);
             }
             GpuWork::Reduction => self.reduction(node_idx, node, output),
-            GpuWork::Unary(_) | GpuWork::Binary | GpuWork::Power => {
+            GpuWork::Unary(_) | GpuWork::Binary | GpuWork::Power | GpuWork::Select => {
                 self.elementwise(node_idx, node, output, &sources);
             }
             GpuWork::Recurrent => self.recurrent(node_idx, node),

@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Draft, Region};
 use super::kernel::{Function, Kernel, Kind};
-use super::operators::{NORMALISATIONS_OF_MAPS, OF_NORMALISATIONS, work};
+use super::operators::{NORMALISATIONS_OF_MAPS, is_of_normalisation, work};
 use crate::formats::tflite::op_row::GpuWork;
 use crate::formats::tflite::{Activation, OpKind};
 use crate::graph::Node;
@@ -122,7 +122,7 @@ impl<'m> Builder<'_, 'm> {
         if reduces
             && !merged
                 .iter()
-                .all(|&idx| OF_NORMALISATIONS.contains(self.drafts[idx].code))
+                .all(|&idx| is_of_normalisation(self.drafts[idx].code))
         {
             // Normalisations with activations inside run operator by operator.
             self.draft(node_idx, node, Kernel::new(Kind::Elementwise, node_idx));
@@ -332,8 +332,7 @@ impl<'m> Builder<'_, 'm> {
 
     pub(super) fn fused_activation(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
         // Cells compute their own.
-        let is_cell = work(&node.operator.code) == GpuWork::Recurrent
-            || node.operator.code.kind.row().roles.contains('s');
+        let is_cell = work(&node.operator.code) == GpuWork::Recurrent;
         let function = match node.operator.options.activation() {
             _ if is_cell => return,
             Some(Activation::Relu) => Function::Relu,

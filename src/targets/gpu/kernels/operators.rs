@@ -1,7 +1,7 @@
 //! Groups of operators that become kernels in the same way.
 
 use crate::formats::graph_json::FRAMEWORK_KINDS;
-use crate::formats::tflite::op_row::{GpuWork, ShapeRule};
+use crate::formats::tflite::op_row::{GpuFunction, GpuWork, ShapeRule};
 use crate::formats::tflite::{OpKind, OperatorCode};
 
 /// Which kernel a framework launches for an operator.
@@ -26,38 +26,32 @@ pub fn pads(kind: OpKind) -> bool {
 /// Normalisations of groups of channels over all positions, which are few and long.
 pub const NORMALISATIONS_OF_MAPS: &[&str] = &["GROUP_NORMALIZATION", "INSTANCE_NORMALIZATION"];
 
-/// Operators that a decomposed normalisation consists of.
-pub const OF_NORMALISATIONS: Operators = Operators {
-    builtin: &[
-        OpKind::Abs,
-        OpKind::Add,
-        OpKind::Div,
-        OpKind::Maximum,
-        OpKind::Mean,
-        OpKind::Mul,
-        OpKind::Pow,
-        OpKind::ReduceMax,
-        OpKind::Rsqrt,
-        OpKind::Sqrt,
-        OpKind::Square,
-        OpKind::SquaredDifference,
-        OpKind::Sub,
-        OpKind::Sum,
-    ],
-    custom: &["L2_NORM", "ONNX:ReduceL2", "RECIPROCAL", "VARIANCE"],
-};
-
-/// A set of operators.
-pub struct Operators {
-    builtin: &'static [OpKind],
-    custom: &'static [&'static str],
-}
-
-impl Operators {
-    pub fn contains(&self, code: &OperatorCode) -> bool {
-        match &code.custom {
-            Some(name) => self.custom.contains(&&**name),
-            None => self.builtin.contains(&code.kind),
-        }
+/// Whether a decomposed normalisation may consist of it.
+pub fn is_of_normalisation(code: &OperatorCode) -> bool {
+    match work(code) {
+        GpuWork::Binary | GpuWork::Power | GpuWork::Reduction => true,
+        GpuWork::Unary(function) => match function {
+            GpuFunction::Root => true,
+            GpuFunction::Relu
+            | GpuFunction::Relu6
+            | GpuFunction::Gelu
+            | GpuFunction::Gated
+            | GpuFunction::Hard
+            | GpuFunction::Other => false,
+        },
+        GpuWork::Concatenation
+        | GpuWork::Convolution
+        | GpuWork::Copy
+        | GpuWork::Dense
+        | GpuWork::Gather
+        | GpuWork::Normalisation
+        | GpuWork::Other
+        | GpuWork::Pool
+        | GpuWork::Product
+        | GpuWork::Recurrent
+        | GpuWork::Resize
+        | GpuWork::Select
+        | GpuWork::Softmax
+        | GpuWork::View => false,
     }
 }

@@ -2,7 +2,8 @@
 
 use super::builder::{Builder, Draft};
 use super::kernel::{Kernel, Kind};
-use crate::formats::tflite::op_row::Work;
+use super::operators::work;
+use crate::formats::tflite::op_row::{GpuWork, Work};
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::Node;
 use crate::targets::gpu::dimensions::{channels, product, rows_of};
@@ -204,7 +205,7 @@ impl<'m> Builder<'_, 'm> {
     /// Whether the draft is a scale by one number or a mask.
     pub(super) fn is_fused_before_softmax(&self, draft: usize) -> bool {
         let Draft { kernel, code, .. } = &self.drafts[draft];
-        kernel.is_scalar || [OpKind::Add, OpKind::Select, OpKind::SelectV2].contains(&code.kind)
+        kernel.is_scalar || code.kind == OpKind::Add || work(code) == GpuWork::Select
     }
 }
 
