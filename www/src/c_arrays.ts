@@ -74,6 +74,8 @@ export class CArrayReader {
   readonly #max_arrays: number;
   #mode = Mode.Code;
   #quote = 0;
+  /** Whether the line of a comment ends with a backslash, as far as it is read. */
+  #is_joined = false;
   readonly #word = new Uint8Array(MAX_NAME_BYTES);
   #word_length = 0;
   /** The word before the first bracket of a declaration. */
@@ -112,7 +114,7 @@ export class CArrayReader {
       case Mode.Number:
         return this.#takeDigits(source, at);
       case Mode.LineComment:
-        return this.#skipTo(0x0a, Mode.Code, source, at);
+        return this.#skipLine(source, at);
       case Mode.BlockComment:
         return this.#skipTo(0x2a, Mode.BlockStar, source, at);
       case Mode.Quoted:
@@ -158,6 +160,18 @@ export class CArrayReader {
     const end_at = source.indexOf(end, at);
     if (end_at < 0) return source.length;
     this.#mode = mode;
+    return end_at + 1;
+  }
+
+  /** To the end of the line, and to that of the next one where a backslash joins them. */
+  #skipLine(source: Uint8Array, at: number): number {
+    const end_at = source.indexOf(0x0a, at);
+    let last = (end_at < 0 ? source.length : end_at) - 1;
+    if (source[last] === 0x0d) last--;
+    if (last >= at) this.#is_joined = source[last] === 0x5c;
+    if (end_at < 0) return source.length;
+    if (!this.#is_joined) this.#mode = Mode.Code;
+    this.#is_joined = false;
     return end_at + 1;
   }
 
