@@ -55,9 +55,13 @@ pub fn identity(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
+/// What a system calls the standard input of whoever asks: the worker, which opens files, has another one.
+const STDIN_FILES: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+
 fn files_of(argument: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
-    if is_stdin(argument) {
-        return Ok(vec![argument.to_owned()]);
+    let is_own = STDIN_FILES.iter().any(|name| argument == Path::new(name));
+    if is_own || is_stdin(argument) {
+        return Ok(vec![STDIN.into()]);
     }
     check_length(argument)?;
     if argument.is_dir() {
