@@ -443,6 +443,150 @@ fn refusals_say_what_was_expected() {
     );
 }
 
+/// Values that ncnn itself refuses when it loads or runs a network, or on which it ends, and those beside them.
+#[test]
+fn parameters_that_no_kernel_takes_are_refused() {
+    let read = |input: &str, kind: &str, parameters: &str| {
+        let layer = format!("{kind} y 1 1 x y {parameters}");
+        let text = network(&[&format!("Input x 0 1 x {input}"), &layer]);
+        ncnn::parse(text.as_bytes(), &ALONE)
+    };
+    let image = "0=16 1=12 2=8";
+    let rows = "0=16 1=12";
+    let all = [0, -1, i64::from(i32::MAX), i64::from(i32::MIN)];
+    let above_0 = &all;
+    let not_below_0 = &all[1..];
+    type Case<'c> = (&'c str, &'c str, &'c str, &'c [(i64, &'c [i64])]);
+    let cases: &[Case] = &[
+        (
+            image,
+            "Convolution",
+            "0=8 1=3 2=1 3=2 4=1 5=1 6=576 9=0",
+            &[
+                (0, &all[..2]),
+                (1, above_0),
+                (2, above_0),
+                (3, above_0),
+                (4, not_below_0),
+                (9, not_below_0),
+            ],
+        ),
+        (
+            image,
+            "Deconvolution",
+            "0=4 1=2 2=1 3=2 4=0 5=0 6=128 18=0",
+            &[
+                (1, above_0),
+                (2, above_0),
+                (3, above_0),
+                (4, not_below_0),
+                (18, not_below_0),
+            ],
+        ),
+        (
+            image,
+            "DeconvolutionDepthWise",
+            "0=8 1=2 2=1 3=2 4=0 6=32 7=8",
+            &[(3, above_0), (7, &all[..2])],
+        ),
+        (
+            image,
+            "Pooling",
+            "0=0 1=3 2=2 3=0 5=0",
+            &[
+                (0, not_below_0),
+                (1, above_0),
+                (2, above_0),
+                (3, not_below_0),
+                (5, not_below_0),
+            ],
+        ),
+        (
+            rows,
+            "LSTM",
+            "0=5 1=320 2=0 3=5",
+            &[
+                (0, &all[..2]),
+                (1, &all[..2]),
+                (2, not_below_0),
+                (3, &all[..2]),
+            ],
+        ),
+        (
+            rows,
+            "GRU",
+            "0=5 1=240 2=0",
+            &[(0, &all[..2]), (1, &all[..2])],
+        ),
+        (
+            rows,
+            "RNN",
+            "0=5 1=80 2=0",
+            &[(0, &all[..2]), (1, &all[..2])],
+        ),
+        (
+            rows,
+            "Gemm",
+            "5=1 6=1 8=6 9=16 10=4",
+            &[(8, &all[1..2]), (9, &all[1..2]), (10, &all[2..])],
+        ),
+        (
+            image,
+            "InnerProduct",
+            "0=8 1=1 2=12288 9=0",
+            &[(9, not_below_0)],
+        ),
+        (
+            image,
+            "Interp",
+            "0=1 3=24 4=32",
+            &[(0, &all[2..]), (3, not_below_0), (4, not_below_0)],
+        ),
+        (
+            image,
+            "Padding",
+            "0=1 1=1 2=1 3=1 4=0",
+            &[(0, not_below_0), (3, not_below_0)],
+        ),
+        (
+            image,
+            "Crop",
+            "0=1 1=1 2=0 3=4 4=4 5=8",
+            &[(0, not_below_0), (3, &[-1, i64::from(i32::MIN)])],
+        ),
+        (image, "LayerNorm", "0=16 2=1", &[(0, &all[..2])]),
+        (image, "Tile", "0=0 1=2", &[(1, &all[..2])]),
+        (image, "PixelShuffle", "0=2 1=0", &[(1, not_below_0)]),
+        (image, "Reorg", "0=2 1=0", &[(1, not_below_0)]),
+        ("0=16", "Embed", "0=8 1=100 3=800", &[(0, &all[..2])]),
+    ];
+    for (input, kind, parameters, wrong) in cases {
+        let model = read(input, kind, parameters).unwrap();
+        let operators = operators(&model);
+        assert!(
+            operators.iter().all(|(name, _)| !name.contains("ncnn")),
+            "{operators:?}"
+        );
+        for (id, values) in *wrong {
+            for value in *values {
+                let others = parameters
+                    .split(' ')
+                    .filter(|one| !one.starts_with(&format!("{id}=")));
+                let others: Vec<&str> = others.collect();
+                let changed = format!("{} {id}={value}", others.join(" "));
+                let Err(error) = read(input, kind, &changed) else {
+                    panic!("{kind} {changed}");
+                };
+                assert_eq!(error.kind(), "malformed", "{kind} {changed}: {error}");
+                assert!(
+                    error.to_string().contains(&format!("found {id}={value}")),
+                    "{error}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn layers_without_a_counterpart_keep_their_names() {
     check(

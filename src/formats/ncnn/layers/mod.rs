@@ -4,6 +4,7 @@
 mod elementwise;
 mod layouts;
 mod products;
+mod ranges;
 mod sides;
 mod windows;
 
@@ -62,6 +63,7 @@ pub(super) fn convert(
     let readers = readers(layers);
     let mut searched_left = MAX_SEARCHED;
     for layer in layers {
+        ranges::check(layer)?;
         let blobs = layer.inputs().map(|name| network.blob(layer, name));
         let inputs: Vec<Blob> = blobs.collect::<Result<_, _>>()?;
         let outputs: Vec<&str> = layer.outputs().collect();
