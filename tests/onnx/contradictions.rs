@@ -5,7 +5,7 @@ use litecast::graph::build;
 
 use tract_onnx::pb::AttributeProto;
 
-use super::file::{FLOAT, File, INT8, Size};
+use super::file::{BOOL, FLOAT, FLOAT16, File, INT8, INT32, INT64, Size, UINT8};
 use super::read;
 
 /// Contradictions of a file whose output is `y`, in words.
@@ -64,6 +64,7 @@ fn operands_that_contradict_each_other_are_told() {
             .weights("lstm_r", &[1, 16, 4])
             .weights("wider", &[1, 16, 9])
             .integers("minus", &[-5])
+            .constant("truths", BOOL, &[1, 3, 8, 8], vec![0; 192])
     };
     type Attributes = &'static [(&'static str, &'static [i64])];
     type Node = (&'static [&'static str], Attributes);
@@ -220,8 +221,8 @@ fn operands_that_contradict_each_other_are_told() {
         ),
         (
             "Where",
-            (&["x", "x", "x"], &[]),
-            (&["x", "x", "tall"], &[]),
+            (&["truths", "x", "x"], &[]),
+            (&["truths", "x", "tall"], &[]),
             "broadcast",
         ),
         (
@@ -283,6 +284,12 @@ fn operands_that_contradict_each_other_are_told() {
             (&["x", "wt"], &[("output_shape", &[10, 10])]),
             (&["x", "wt"], &[("output_shape", &[10, 1 << 33])]),
             "beyond 32 bits",
+        ),
+        (
+            "ConvTranspose",
+            (&["x", "wt"], &[("strides", &[1 << 20, 2])]),
+            (&["x", "wt"], &[("strides", &[1 << 30, 2])]),
+            "no possible shape",
         ),
         (
             "SpaceToDepth",
@@ -508,16 +515,6 @@ fn operands_that_contradict_each_other_are_told() {
             "{bits} bits in blocks of {block}: {found:?}"
         );
     }
-    for (word, n_found) in [("SAME_UPPER", 0), ("NOTSET", 0), ("SAME", 1)] {
-        let mut file = operands().node("Conv", &["x", "w333"], "y", &[]);
-        let node = file.0.node.last_mut().unwrap();
-        node.attribute.push(AttributeProto {
-            name: "auto_pad".into(),
-            s: word.into(),
-            ..AttributeProto::default()
-        });
-        assert_eq!(contradictions_of(file).len(), n_found, "{word}");
-    }
     for (equation, why) in [
         ("nchw,wk->nchk", None),
         ("...w,wk->...k", None),
@@ -564,4 +561,296 @@ fn other_shapes_than_declared_are_told() {
         "{message}"
     );
     assert!(declared(&[3, 8, 8].map(Size::Of)).is_some());
+}
+
+/// Words that ONNX's definitions have, and one that none has. ONNX Runtime refuses all but those of `reduction` and of
+/// `RoiAlign`'s coordinates.
+#[test]
+fn words_that_onnx_does_not_have() {
+    let floats = |values: &[f32]| values.iter().flat_map(|one| one.to_le_bytes()).collect();
+    let operands = || {
+        let sizes: Vec<u8> = floats(&[1.0, 1.0, 2.0, 2.0]);
+        File::default()
+            .image([1, 4, 8, 8])
+            .input("s", &[5, 1, 8].map(Size::Of))
+            .input("grid", &[1, 3, 3, 2].map(Size::Of))
+            .weights("w", &[4, 4, 3, 3])
+            .constant("scales", FLOAT, &[4], sizes)
+            .integers("pads", &[0, 0, 1, 1, 0, 0, 1, 1])
+            .integers("first", &[0])
+            .constant("places", INT64, &[1, 4, 8, 8], vec![0; 2048])
+            .constant("place", INT64, &[1, 1], vec![0; 8])
+            .weights("update", &[1, 4, 8, 8])
+            .weights("rois", &[1, 4])
+            .weights("lstm_w", &[1, 16, 8])
+            .weights("lstm_r", &[1, 16, 4])
+            .weights("rnn_w", &[1, 4, 8])
+            .weights("rnn_r", &[1, 4, 4])
+            .weights("both_w", &[2, 4, 8])
+            .weights("both_r", &[2, 4, 4])
+            .constant("bits", UINT8, &[2], vec![1; 2])
+    };
+    let count = |op_type, inputs: &[&str], name: &str, words: &[&str]| {
+        let ints: &[(&str, &[i64])] = match op_type {
+            "MaxPool" => &[("kernel_shape", &[2, 2])],
+            "DepthToSpace" => &[("blocksize", &[2])],
+            "LSTM" | "RNN" => &[("hidden_size", &[4])],
+            _ => &[],
+        };
+        let mut file = operands().node(op_type, inputs, "y", ints);
+        let node = file.0.node.last_mut().unwrap();
+        let mut attribute = AttributeProto {
+            name: name.into(),
+            ..AttributeProto::default()
+        };
+        match words {
+            [word] if name != "activations" => attribute.s = (*word).into(),
+            words => attribute.strings = words.iter().map(|word| (*word).into()).collect(),
+        }
+        node.attribute.push(attribute);
+        contradictions_of(file).len()
+    };
+    type Case = (
+        &'static str,
+        &'static [&'static str],
+        &'static str,
+        &'static [&'static str],
+    );
+    let cases: &[Case] = &[
+        (
+            "Conv",
+            &["x", "w"],
+            "auto_pad",
+            &["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER", ""],
+        ),
+        (
+            "MaxPool",
+            &["x"],
+            "auto_pad",
+            &["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER", ""],
+        ),
+        (
+            "Resize",
+            &["x", "", "scales"],
+            "mode",
+            &["nearest", "linear", "cubic"],
+        ),
+        ("Upsample", &["x", "scales"], "mode", &["nearest", "linear"]),
+        (
+            "Resize",
+            &["x", "", "scales"],
+            "coordinate_transformation_mode",
+            &[
+                "half_pixel",
+                "half_pixel_symmetric",
+                "pytorch_half_pixel",
+                "align_corners",
+                "asymmetric",
+                "tf_half_pixel_for_nn",
+                "tf_crop_and_resize",
+            ],
+        ),
+        (
+            "Resize",
+            &["x", "", "scales"],
+            "nearest_mode",
+            &["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"],
+        ),
+        (
+            "Resize",
+            &["x", "", "scales"],
+            "keep_aspect_ratio_policy",
+            &["stretch", "not_larger", "not_smaller"],
+        ),
+        (
+            "Pad",
+            &["x", "pads"],
+            "mode",
+            &["constant", "reflect", "edge", "wrap"],
+        ),
+        (
+            "ScatterElements",
+            &["x", "places", "update"],
+            "reduction",
+            &["none", "add", "mul", "max", "min"],
+        ),
+        (
+            "ScatterND",
+            &["x", "place", "update"],
+            "reduction",
+            &["none", "add", "mul", "max", "min"],
+        ),
+        (
+            "GridSample",
+            &["x", "grid"],
+            "mode",
+            &["bilinear", "nearest", "bicubic", "linear", "cubic"],
+        ),
+        (
+            "GridSample",
+            &["x", "grid"],
+            "padding_mode",
+            &["zeros", "border", "reflection"],
+        ),
+        ("DepthToSpace", &["x"], "mode", &["DCR", "CRD"]),
+        ("Gelu", &["x"], "approximate", &["none", "tanh"]),
+        ("RoiAlign", &["x", "rois", "first"], "mode", &["avg", "max"]),
+        (
+            "RoiAlign",
+            &["x", "rois", "first"],
+            "coordinate_transformation_mode",
+            &["half_pixel", "output_half_pixel"],
+        ),
+        (
+            "BitShift",
+            &["bits", "bits"],
+            "direction",
+            &["LEFT", "RIGHT"],
+        ),
+        (
+            "LSTM",
+            &["s", "lstm_w", "lstm_r"],
+            "direction",
+            &["forward", "reverse"],
+        ),
+        (
+            "RNN",
+            &["s", "rnn_w", "rnn_r"],
+            "direction",
+            &["forward", "reverse"],
+        ),
+        (
+            "RNN",
+            &["s", "both_w", "both_r"],
+            "direction",
+            &["bidirectional"],
+        ),
+        (
+            "RNN",
+            &["s", "rnn_w", "rnn_r"],
+            "activations",
+            &["Relu", "tanh", "Softplus"],
+        ),
+    ];
+    for (op_type, inputs, name, words) in cases {
+        for word in *words {
+            assert_eq!(
+                count(op_type, inputs, name, &[word]),
+                0,
+                "{op_type} {name} {word}"
+            );
+        }
+        for word in ["none of them", "Nearest", "\u{e4}"] {
+            assert_eq!(
+                count(op_type, inputs, name, &[word]),
+                1,
+                "{op_type} {name} {word}"
+            );
+        }
+    }
+    let mode = |words: &[&str]| count("Resize", &["x", "", "scales"], "mode", words);
+    assert_eq!(
+        [mode(&[]), mode(&["nearest", "linear"])],
+        [1, 1],
+        "no word, and a list"
+    );
+    let lstm = |words| count("LSTM", &["s", "lstm_w", "lstm_r"], "activations", words);
+    assert_eq!(lstm(&["Sigmoid", "Tanh", "Tanh"]), 0);
+    assert_eq!(lstm(&["Sigmoid", "Tanh", "Tank"]), 1);
+    let directions = |inputs, word| count("RNN", inputs, "direction", &[word]);
+    assert_eq!(directions(&["s", "rnn_w", "rnn_r"], "bidirectional"), 1);
+    assert_eq!(directions(&["s", "both_w", "both_r"], "reverse"), 1);
+}
+
+/// Types that ONNX Runtime binds to one parameter, or refuses.
+#[test]
+fn operands_of_types_that_onnx_does_not_take() {
+    let operands = || {
+        let file = File::default()
+            .image([1, 4, 8, 8])
+            .weights("w", &[4, 4, 3, 3])
+            .constant("whole", INT64, &[1, 4, 8, 8], vec![0; 2048])
+            .constant("short", INT32, &[1, 4, 8, 8], vec![0; 1024])
+            .constant("half", FLOAT16, &[1, 4, 8, 8], vec![0; 512])
+            .constant("whole_w", INT64, &[4, 4, 3, 3], vec![0; 1152])
+            .constant("truths", BOOL, &[1, 4, 8, 8], vec![0; 256])
+            .constant("bytes", UINT8, &[1, 4, 8, 8], vec![0; 256])
+            .integers("shape", &[4, 64])
+            .number("one", 1.0)
+            .weights("floats", &[2])
+            .weights("matrix", &[8, 8])
+            .constant("bytes_matrix", UINT8, &[8, 8], vec![0; 64]);
+        let cast =
+            |file: File, name: &str, to: i64| file.node("Cast", &["x"], name, &[("to", &[to])]);
+        cast(cast(file, "as_int64", 7), "as_bool", 9)
+    };
+    let of =
+        |op_type, inputs: &[&str]| contradictions_of(operands().node(op_type, inputs, "y", &[]));
+    for (op_type, inputs) in [
+        ("Add", ["x", "w"]),
+        ("Add", ["x", "one"]),
+        ("Pow", ["x", "whole"]),
+        ("Equal", ["whole", "as_int64"]),
+        ("And", ["truths", "as_bool"]),
+        ("Reshape", ["x", "shape"]),
+        ("MatMul", ["x", "matrix"]),
+        ("Conv", ["x", "w"]),
+        ("Sub", ["as_int64", "whole"]),
+    ] {
+        let inputs = if inputs == ["x", "w"] && op_type == "Add" {
+            ["x", "x"]
+        } else {
+            inputs
+        };
+        assert_eq!(
+            of(op_type, &inputs),
+            Vec::<&str>::new(),
+            "{op_type} {inputs:?}"
+        );
+    }
+    for (op_type, inputs) in [
+        ("Add", &["x", "whole"][..]),
+        ("Add", &["x", "as_int64"]),
+        ("Mul", &["x", "half"]),
+        ("Sub", &["as_int64", "bytes"]),
+        ("Max", &["x", "x", "bytes"]),
+        ("Equal", &["x", "as_bool"]),
+        ("Concat", &["x", "as_int64"]),
+        ("MatMul", &["x", "bytes_matrix"]),
+        ("Gemm", &["matrix", "bytes_matrix"]),
+        ("Conv", &["x", "whole_w"]),
+        ("Conv", &["as_int64", "whole_w"]),
+        ("Clip", &["x", "shape"]),
+        ("PRelu", &["x", "short"]),
+        ("Where", &["as_int64", "x", "x"]),
+        ("Where", &["as_bool", "x", "whole"]),
+        ("And", &["x", "as_bool"]),
+        ("Not", &["x"]),
+        ("Sigmoid", &["as_int64"]),
+        ("Softmax", &["as_bool"]),
+        ("Sqrt", &["as_int64"]),
+        ("Reshape", &["x", "floats"]),
+        ("Gather", &["x", "matrix"]),
+        ("ReduceSum", &["x", "floats"]),
+    ] {
+        assert_eq!(of(op_type, inputs).len(), 1, "{op_type} {inputs:?}");
+    }
+    // What an operator of another domain makes is not known.
+    let unknown = |file: File| file.node("Add", &["made", "whole"], "y", &[]);
+    let made = |domain: &str| {
+        let file = operands().node("Make", &["x"], "made", &[]).domain(domain);
+        contradictions_of(unknown(file))
+    };
+    assert_eq!(made("vendor"), Vec::<&str>::new());
+    // Nor are the types of ONNX Runtime's operators those of the ones that they consist of.
+    let mixed = operands().node(
+        "MatMulIntegerToFloat",
+        &["bytes", "bytes_matrix", "one", "one", "", "", "one"],
+        "y",
+        &[],
+    );
+    assert_eq!(
+        contradictions_of(mixed.domain("com.microsoft")),
+        Vec::<&str>::new()
+    );
 }

@@ -13,6 +13,9 @@ pub const FLOAT: i32 = 1;
 pub const INT8: i32 = 3;
 pub const INT64: i32 = 7;
 pub const BOOL: i32 = 9;
+pub const UINT8: i32 = 2;
+pub const INT32: i32 = 6;
+pub const FLOAT16: i32 = 10;
 
 /// Attributes of one number; lists of one are lists.
 const WHOLE: &[&str] = &[
@@ -70,6 +73,16 @@ impl File {
             }),
             ..ValueInfoProto::default()
         });
+        self
+    }
+
+    /// Of the last input.
+    pub fn of_type(mut self, data_type: i32) -> Self {
+        let input = self.0.input.last_mut();
+        let value = input.and_then(|input| input.r#type.as_mut()?.value.as_mut());
+        if let Some(Value::TensorType(tensor)) = value {
+            tensor.elem_type = data_type;
+        }
         self
     }
 

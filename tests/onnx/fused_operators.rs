@@ -6,7 +6,7 @@ use prost::Message;
 use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::{AttributeProto, ModelProto};
 
-use super::file::{File, Size};
+use super::file::{File, INT32, Size};
 use super::{ALONE, operators, read};
 
 const UINT8: i32 = 2;
@@ -66,6 +66,7 @@ fn fused_nodes_are_the_nodes_that_they_were_made_of() {
     };
     let words = || {
         (File::default().input("x", &[1, 16].map(Size::Of)))
+            .of_type(INT32)
             .weights("words", &[100, 64])
             .weights("places", &[32, 64])
             .weights("v", &[64])

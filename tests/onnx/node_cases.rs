@@ -5,6 +5,8 @@ use std::fs;
 
 use litecast::formats::onnx;
 use litecast::formats::tflite::Model;
+use litecast::graph::analysis::contradictions::contradictions;
+use litecast::graph::build;
 use serde_json::Value;
 
 use super::ALONE;
@@ -91,6 +93,10 @@ fn shapes_are_those_of_onnx_s_test_cases() {
         }
         n_known += 1;
         let model = onnx::parse(&declared, &ALONE).unwrap();
+        let graph = build(&model, 0);
+        for one in graph.iter().flat_map(contradictions) {
+            wrong.push(format!("{name}: {}", one.why));
+        }
         for one in &model.diagnostics {
             if one.code == "declared-shapes" {
                 wrong.push(format!("{name}: {}", one.message));

@@ -158,8 +158,10 @@ pub(super) fn replaced<'a>(
 }
 
 fn standard(op_type: &str) -> NodeText<'_> {
+    // The types of its operands are not those that ONNX asks for.
     NodeText {
         op_type,
+        domain: "ai.onnx",
         ..NodeText::default()
     }
 }

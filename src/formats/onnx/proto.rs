@@ -691,6 +691,11 @@ impl<'a> Node<'a> {
         self.attribute_field(name, 4)?.text()
     }
 
+    pub fn texts(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        let fields = self.attribute(name).into_iter().flatten().flatten();
+        fields.filter_map(|(number, field)| field.text().filter(|_| number == 9))
+    }
+
     pub fn tensor(&self, name: &str) -> Option<Tensor<'a>> {
         let (_, tensor) = tensor(self.attribute_field(name, 5)?.bytes()?).ok()?;
         Some(tensor)

@@ -105,6 +105,21 @@ impl TensorType {
         )
     }
 
+    /// Whether two types are of one sort of values, which operators may store in different widths. Nothing is known of
+    /// handles and newer types.
+    pub fn is_alike(self, other: Self) -> bool {
+        use TensorType::*;
+        let sort = |of: Self| match of {
+            Resource | Variant | Unknown(_) => None,
+            Complex64 | Complex128 => Some(Complex64),
+            Bool | String => Some(of),
+            _ if of.is_float() => Some(Float32),
+            _ => Some(Int32),
+        };
+        let sorts = sort(self).zip(sort(other));
+        sorts.is_none_or(|(one, other)| one == other)
+    }
+
     /// Bits of one value in a buffer, where values narrower than a byte are packed; `None` for
     /// strings and handles, whose size the type does not tell.
     pub fn bits_per_value(self) -> Option<u32> {

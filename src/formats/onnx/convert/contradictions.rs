@@ -2,6 +2,7 @@
 
 use super::Converter;
 use super::einsum::against_equation;
+use super::types::{BROADCASTING, has_unknown_word};
 use super::value::{axes, axis, broadcast, product};
 use crate::formats::onnx::contrib;
 use crate::formats::onnx::proto::Node;
@@ -29,33 +30,6 @@ const STATED: &[&str] = &[
     "Unsqueeze",
 ];
 
-/// Operators that broadcast all of their operands to the shape of their result.
-pub(super) const BROADCASTING: &[&str] = &[
-    "Add",
-    "And",
-    "BitShift",
-    "BitwiseAnd",
-    "BitwiseOr",
-    "BitwiseXor",
-    "Div",
-    "Equal",
-    "Greater",
-    "GreaterOrEqual",
-    "Less",
-    "LessOrEqual",
-    "Max",
-    "Mean",
-    "Min",
-    "Mod",
-    "Mul",
-    "Or",
-    "Pow",
-    "Sub",
-    "Sum",
-    "Where",
-    "Xor",
-];
-
 impl<'a> Converter<'a> {
     /// Why a node's operands contradict each other or its attributes, by the operator's definition in ONNX. Unknown
     /// shapes and operators contradict nothing. Linear in operands and their ranks.
@@ -74,6 +48,12 @@ impl<'a> Converter<'a> {
             }
             _ => return None,
         }
+        if has_unknown_word(node) {
+            return Some("an attribute has a word that ONNX does not have");
+        }
+        if let Some(why) = self.against_types(node) {
+            return Some(why);
+        }
         match node.text.op_type {
             "MatMul" | "MatMulInteger" => self.against_product(node, [0, 1]),
             "QLinearMatMul" => self.against_product(node, [0, 3]),
@@ -87,8 +67,13 @@ impl<'a> Converter<'a> {
             "LSTM" | "GRU" | "RNN" => {
                 // The recurrent weights of ONNX Runtime's quantised one are transposed.
                 let depth = self.shape(node, 0)?.last()?;
-                if !self.shape(node, 1)?.get(1..)?.contains(depth) {
+                let (&n_directions, sides) = self.shape(node, 1)?.split_first()?;
+                if !sides.contains(depth) {
                     return Some(OTHER_DEPTHS);
+                }
+                let is_both = node.text("direction") == Some("bidirectional");
+                if n_directions != i64::from(is_both).saturating_add(1) {
+                    return Some("the weights are of another number of directions");
                 }
                 let sides = self.shape(node, 2)?.get(1..)?;
                 let units = node.integer("hidden_size")?;
@@ -192,18 +177,24 @@ impl<'a> Converter<'a> {
     }
 
     /// Whether a node that this reader could not convert has no shape although all that its shape follows from is known:
-    /// the operands after the first of a listed operator are few numbers, such as axes, sizes, repetitions and paddings. Of
-    /// an empty operand some shapes are not known.
+    /// the operands after the first of a listed operator are few numbers, such as axes, sizes, repetitions and paddings, and
+    /// those of a window its weights. Of an empty operand some shapes are not known.
     pub(super) fn is_refused(&self, node: &Node<'a>) -> bool {
         let name = node.text.op_type;
-        let is_listed = STATED.contains(&name) || name.starts_with("Reduce");
+        let is_window = matches!(
+            name,
+            "Conv" | "ConvTranspose" | "MaxPool" | "AveragePool" | "LpPool"
+        );
+        let is_listed = is_window || STATED.contains(&name) || name.starts_with("Reduce");
         let is_full = |shape: &[i64]| shape.iter().all(|side| *side > 0);
         let mut others = (1..node.inputs.len()).filter_map(|at| self.input(node, at));
         is_listed
             && matches!(node.text.domain, "" | "ai.onnx")
             && self.shape(node, 0).is_some_and(is_full)
             && self.output(node).is_some()
-            && others.all(|other| other.known().is_some())
+            && others.all(|other| {
+                other.known().is_some() || is_window && other.shape.as_deref().is_some_and(is_full)
+            })
             && self.inferred_shape(node, 0).is_none()
     }
 
@@ -435,10 +426,6 @@ fn is_no_part(node: &Node, name: &str, side: Option<&i64>) -> bool {
 
 /// Checks for sizes of a window that are not possible.
 fn against_sides(node: &Node, kernel: &[i64]) -> Option<&'static str> {
-    let words = ["", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"];
-    if (node.text("auto_pad")).is_some_and(|word| !words.contains(&word)) {
-        return Some("auto_pad is none of ONNX's words");
-    }
     let added = node.integers("output_padding").unwrap_or_default();
     if added.iter().any(|&size| size < 0) {
         return Some("output_padding is less than 0");

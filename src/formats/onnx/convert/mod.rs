@@ -26,6 +26,7 @@ mod resizing;
 mod sequences;
 mod shape_rules;
 mod state;
+mod types;
 mod unknown;
 mod value;
 mod weight_histogram;
@@ -436,6 +437,10 @@ impl<'a> Converter<'a> {
         } else if self.fold(node).is_none() && self.known_operator(node).is_none() {
             let is_refused = is_sure && self.is_refused(node);
             self.unknown_operator(node, is_refused.then_some(NO_SHAPE));
+        }
+        let guessed = &mut self.names.of_guessed_type;
+        if node.inputs.iter().any(|name| guessed.contains(name)) {
+            guessed.extend(&node.outputs);
         }
     }
 

@@ -2,8 +2,8 @@
 //! and ONNX Runtime's `ContribOperators.md` define them.
 
 use super::Converter;
-use super::contradictions::BROADCASTING;
 use super::convolutions::{Side, sides, transposed_sides};
+use super::types::BROADCASTING;
 use super::unknown::is_plugin;
 use super::value::{axis, broadcast, product};
 use crate::formats::onnx::contrib;

@@ -22,6 +22,8 @@ pub(super) struct Names<'a> {
     pub readers: HashMap<Name<'a>, Vec<usize>>,
     pub outputs: HashSet<Name<'a>>,
     pub described: HashMap<Name<'a>, &'a ValueInfo<'a>>,
+    /// Results of operators whose types are not known here, and what follows from them.
+    pub of_guessed_type: HashSet<Name<'a>>,
 }
 
 impl<'a> Names<'a> {
@@ -48,6 +50,7 @@ impl<'a> Names<'a> {
             readers,
             outputs: graph.outputs.iter().map(|output| output.name).collect(),
             described: infos.map(|info| (info.name, info)).collect(),
+            of_guessed_type: HashSet::new(),
         }
     }
 }

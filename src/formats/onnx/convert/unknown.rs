@@ -101,7 +101,10 @@ impl<'a> Converter<'a> {
 
     /// The tensor of the result in that place, which becomes a value of the graph unless it is one already.
     fn unknown_output(&mut self, node: &'a Node<'a>, place: usize, output: Name<'a>) -> usize {
-        let (of_type, shape) = self.type_and_shape(node, place, output);
+        let (is_told, of_type, shape) = self.type_and_shape(node, place, output);
+        if !is_told {
+            self.names.of_guessed_type.insert(output);
+        }
         if place == 0 && shape.is_some() && Self::is_sized_by_values(node) {
             self.sized_by_values.push(node.text.op_type);
         }
@@ -149,13 +152,16 @@ impl<'a> Converter<'a> {
             .peekable();
         inputs.peek()?;
         inputs.all(|input| input.is_constant()).then_some(())?;
-        let told: Vec<(Name<'a>, TensorType, Vec<i64>)> = (node.outputs.iter().enumerate())
+        let told: Vec<(bool, Name<'a>, TensorType, Vec<i64>)> = (node.outputs.iter().enumerate())
             .map(|(place, &output)| {
-                let (of_type, shape) = self.type_and_shape(node, place, output);
-                Some((output, of_type, shape?))
+                let (is_told, of_type, shape) = self.type_and_shape(node, place, output);
+                Some((is_told, output, of_type, shape?))
             })
             .collect::<Option<_>>()?;
-        for (output, of_type, shape) in told {
+        for (is_told, output, of_type, shape) in told {
+            if !is_told {
+                self.names.of_guessed_type.insert(output);
+            }
             self.constant(output, of_type, shape, None)?;
         }
         Some(())
@@ -220,13 +226,14 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Type and shape of an output: as the operator makes them, or as the file describes them.
+    /// Type and shape of an output: as the operator makes them, or as the file describes them; and whether it describes the
+    /// type.
     fn type_and_shape(
         &self,
         node: &Node<'a>,
         place: usize,
         output: Name<'a>,
-    ) -> (TensorType, Option<Vec<i64>>) {
+    ) -> (bool, TensorType, Option<Vec<i64>>) {
         let first = self.input(node, 0);
         let first_type = first
             .as_ref()
@@ -235,6 +242,7 @@ impl<'a> Converter<'a> {
         let of_type = described
             .map(|info| tensor_type(info.data_type))
             .filter(|tensor_type| !matches!(tensor_type, TensorType::Unknown(_)));
+        let is_told = of_type.is_some();
         let of_type = of_type.unwrap_or(first_type);
         let is_sized_by_values = Self::is_sized_by_values(node);
         let sizes = || {
@@ -254,6 +262,6 @@ impl<'a> Converter<'a> {
         } else {
             self.inferred_shape(node, place).or_else(sizes)
         };
-        (of_type, shape)
+        (is_told, of_type, shape)
     }
 }
