@@ -142,6 +142,8 @@ pub enum ShapeRule {
     ShapeOf,
     /// The number of the input's dimensions.
     RankOf,
+    /// As no other kind has it.
+    Own,
     /// No rule, or shapes that depend on data.
     Unknown,
 }

@@ -1,12 +1,14 @@
-//! Checks that the shapes of an operator's operands are consistent with each other.
+//! Checks that the shapes and types of an operator's operands are consistent with each other.
 
 use std::collections::BTreeSet;
 
 use super::calls::Calls;
 use super::window::windows;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
-use crate::formats::tflite::op_row::ShapeRule;
-use crate::formats::tflite::{Buffer, BuiltinOptions, Model, OpKind, Operator, Tensor};
+use crate::formats::tflite::op_row::{Effect, ShapeRule, Work};
+use crate::formats::tflite::{
+    Buffer, BuiltinOptions, Format, Model, OpKind, Operator, Tensor, TensorType,
+};
 use crate::graph::shapes::inference::{self, Outputs, Unshaped};
 use crate::graph::{Graph, Node};
 
@@ -112,6 +114,15 @@ fn contradiction(model: &Model, tensors: &[Tensor], operator: &Operator) -> Opti
         buffers: &model.buffers,
         operator,
     };
+    // Operators of other formats became those of TFLite, in their own types, and graphs of exporters leave axes out.
+    let of_types = match model.format {
+        Format::Tflite => call.against_types(true),
+        Format::GraphJson => call.against_types(false),
+        Format::Onnx | Format::Ncnn => None,
+    };
+    if let Some(why) = of_types {
+        return Some(why);
+    }
     if !is_shaped_by_values(operator.code.kind) {
         return call.against_rule();
     }
@@ -344,6 +355,55 @@ impl OperatorCall<'_> {
         None
     }
 
+    fn type_at(&self, place: usize) -> Option<TensorType> {
+        let tensor_idx = self.operator.inputs.get(place).copied().flatten()?;
+        Some(self.tensors[tensor_idx].tensor_type)
+    }
+
+    /// Checks that a kernel gets numbers of one type, beside floats perhaps weights of few bits, and makes results of that
+    /// type, unless it is a result's purpose to have another. `is_in_order`: whether operands that control an operator are
+    /// where TFLite has them. Linear in operands.
+    fn against_types(&self, is_in_order: bool) -> Option<&'static str> {
+        use ShapeRule as R;
+        let kind = self.operator.code.kind;
+        let row = kind.row();
+        if matches!(row.effect, Effect::Converts | Effect::Runs) {
+            return None;
+        }
+        let of_role = |role| row.inputs_of(role).filter_map(|place| self.type_at(place));
+        let is_integer = |one| TensorType::Int32.is_alike(one);
+        if is_in_order && kind != OpKind::Range && !of_role(b'c').all(is_integer) {
+            return Some("axes, sizes or indices that are no integers");
+        }
+        let is_choice = matches!(kind, OpKind::Select | OpKind::SelectV2);
+        if is_choice && self.type_at(0) != Some(TensorType::Bool) {
+            return Some("a condition that is no bool");
+        }
+        let data = row.inputs_of(b'x').next().unwrap_or(is_choice.into());
+        let of_data = self.type_at(data)?;
+        let mut others =
+            (data + 1..self.operator.inputs.len()).filter_map(|place| self.type_at(place));
+        let are_operands = match row.shape {
+            R::Broadcast | R::Concatenate | R::Pack | R::Select if row.roles.is_empty() => {
+                others.all(|other| other == of_data)
+            }
+            R::Product => others.all(|other| multiplies(of_data, other)),
+            _ => true,
+        };
+        let is_layer = !matches!(row.work, Work::Nothing | Work::SparseLookup);
+        let mut weights = of_role(b'w').filter(|_| is_layer).chain(of_role(b'v'));
+        let mut added = of_role(b'b');
+        if !are_operands
+            || !weights.all(|weights| multiplies(of_data, weights))
+            || !added.all(|added| of_data.is_alike(added))
+        {
+            return Some("operands of different types");
+        }
+        let output = self.tensors[*self.operator.outputs.first()?].tensor_type;
+        (!has_results_of_its_own(kind) && !of_data.is_alike(output))
+            .then_some("a result of another type than the input")
+    }
+
     fn sizes(&self, tensor_idx: usize) -> Option<Sizes> {
         let tensor = &self.tensors[tensor_idx];
         let sizes = tensor.shape.iter().enumerate();
@@ -376,6 +436,45 @@ impl OperatorCall<'_> {
             _ => None,
         }
     }
+}
+
+/// Whether the results are other things than the operands: truths, places, sizes or parts of complex numbers.
+fn has_results_of_its_own(kind: OpKind) -> bool {
+    use OpKind::{
+        Bitcast, Bucketize, ComplexAbs, Equal, Greater, GreaterEqual, Imag, Less, LessEqual,
+        NotEqual, Real,
+    };
+    use ShapeRule as R;
+    matches!(
+        kind,
+        Bitcast
+            | Bucketize
+            | ComplexAbs
+            | Equal
+            | Greater
+            | GreaterEqual
+            | Imag
+            | Less
+            | LessEqual
+            | NotEqual
+            | Real
+    ) || matches!(
+        kind.row().shape,
+        R::Best
+            | R::LookUp
+            | R::OneHot
+            | R::Own
+            | R::RankOf
+            | R::ShapeOf
+            | R::Stated(_)
+            | R::Unknown
+    )
+}
+
+/// Whether kernels multiply inputs with weights of these types. Those for floats unpack weights of up to eight bits.
+fn multiplies(input: TensorType, weights: TensorType) -> bool {
+    let is_packed = !weights.is_float() && weights.bits_per_value().is_some_and(|bits| bits <= 8);
+    input.is_alike(weights) || input.is_float() && is_packed && weights != TensorType::Bool
 }
 
 /// Number of values; `None` if a dimension is known only at run time. A float, so that any product of dimensions fits.

@@ -16,11 +16,13 @@ fn contradiction_with(
     options: BuiltinOptions,
     shapes: &[&[i32]],
 ) -> Option<&'static str> {
-    let tensors: Vec<Tensor> = shapes
-        .iter()
-        .map(|shape| tensor(TensorType::Int8, shape))
-        .collect();
-    of_tensors(kind, options, tensors)
+    let of_type = |place| match (kind, place) {
+        (OpKind::SelectV2, 0) => TensorType::Bool,
+        _ => TensorType::Int8,
+    };
+    let tensors = shapes.iter().enumerate();
+    let tensors = tensors.map(|(place, shape)| tensor(of_type(place), shape));
+    of_tensors(kind, options, tensors.collect())
 }
 
 /// The last tensor is the output.
@@ -448,4 +450,124 @@ fn operands_that_contradict_each_other_leave_no_estimate() {
             assert!(!metric.outcome.is_estimate(), "{metric:?}");
         }
     }
+}
+
+/// What LiteRT takes, and what it refuses.
+#[test]
+fn operands_of_one_type() {
+    use OpKind as K;
+    use TensorType::*;
+    let why = |kind, options, operands: &[(TensorType, &[i32])]| {
+        let tensors = operands.iter().map(|(of, shape)| tensor(*of, shape));
+        of_tensors(kind, options, tensors.collect())
+    };
+    let of_two = |kind: OpKind, types: [TensorType; 3]| {
+        let options = match kind {
+            K::Concatenation => concatenation(0),
+            K::BatchMatmul => batch_matmul(false, false),
+            _ => BuiltinOptions::Absent,
+        };
+        let result: &[i32] = if kind == K::Concatenation {
+            &[6, 3]
+        } else {
+            &[3, 3]
+        };
+        let shapes = [&[3, 3], &[3, 3], result];
+        let operands: Vec<_> = types.into_iter().zip(shapes).collect();
+        why(kind, options, &operands)
+    };
+    for (kind, types, is_possible) in [
+        (K::Add, [Float32; 3], true),
+        (K::Add, [Int8; 3], true),
+        (K::Add, [Float32, Int32, Float32], false),
+        (K::Add, [Int8, Int16, Int8], false),
+        (K::Add, [Float32, Float32, Int8], false),
+        (K::AddN, [Float32, Int64, Float32], false),
+        (K::Less, [Float32, Float32, Bool], true),
+        (K::Less, [Float32, Int32, Bool], false),
+        (K::LogicalAnd, [Bool; 3], true),
+        (K::LogicalAnd, [Bool, Float32, Bool], false),
+        (K::Concatenation, [Int8; 3], true),
+        (K::Concatenation, [Int8, UInt8, Int8], false),
+        (K::BatchMatmul, [Float32, Int8, Float32], true),
+        (K::BatchMatmul, [Int16, Int8, Int16], true),
+        (K::BatchMatmul, [Int8, Float32, Int8], false),
+        (K::BatchMatmul, [Float32, Int32, Float32], false),
+        (K::Prelu, [Float32; 3], true),
+        (K::Prelu, [Int8, Float32, Int8], false),
+        (K::FullyConnected, [Float32, Int8, Float32], true),
+        (K::FullyConnected, [Float32, Int4, Float32], true),
+        (K::FullyConnected, [Int16, Int8, Int16], true),
+        (K::FullyConnected, [Int8, Float32, Int8], false),
+        (K::FullyConnected, [Float32, Int64, Float32], false),
+        (K::FullyConnected, [Float32, Bool, Float32], false),
+        (K::FullyConnected, [Float32, Float32, Int8], false),
+        (K::FullyConnected, [Resource, Float32, Variant], true),
+    ] {
+        assert_eq!(
+            of_two(kind, types).is_none(),
+            is_possible,
+            "{kind:?} {types:?}"
+        );
+    }
+    let of_one = |kind, from, to| why(kind, BuiltinOptions::Absent, &[(from, &[4]), (to, &[4])]);
+    for (kind, from, to, is_possible) in [
+        (K::Relu, Float32, Float32, true),
+        (K::Relu, Float32, Int8, false),
+        (K::Quantize, Float32, Int8, true),
+        (K::Dequantize, Float16, Float32, true),
+        (K::Cast, Bool, Float32, true),
+        (K::ComplexAbs, Complex64, Float32, true),
+        (K::LogicalNot, Bool, Float32, false),
+    ] {
+        assert_eq!(
+            of_one(kind, from, to).is_none(),
+            is_possible,
+            "{kind:?} {from:?} {to:?}"
+        );
+    }
+    let image: &[i32] = &[1, 8, 8, 6];
+    let convolution = |types: [TensorType; 4]| {
+        let shapes: [&[i32]; 4] = [image, &[4, 3, 3, 6], &[4], &[1, 4, 4, 4]];
+        let operands: Vec<_> = types.into_iter().zip(shapes).collect();
+        why(K::Conv2d, options(), &operands)
+    };
+    for types in [
+        [Float32; 4],
+        [Int8, Int8, Int32, Int8],
+        [UInt8, UInt8, Int32, UInt8],
+        [Int16, Int8, Int64, Int16],
+        [Float32, Int8, Float32, Float32],
+    ] {
+        assert_eq!(convolution(types), None, "{types:?}");
+    }
+    for types in [
+        [Int8, Float32, Int32, Int8],
+        [Int8, Int8, Float32, Int8],
+        [Float32, Float32, Int32, Float32],
+        [Float32, Float32, Float32, Int32],
+        [Float32, Int32, Float32, Float32],
+    ] {
+        assert!(convolution(types).is_some(), "{types:?}");
+    }
+    let choice = |types: [TensorType; 4]| {
+        let operands = types.map(|of| (of, &[4][..]));
+        why(K::SelectV2, BuiltinOptions::Absent, &operands)
+    };
+    assert_eq!(choice([Bool, Int8, Int8, Int8]), None);
+    assert!(choice([Float32, Int8, Int8, Int8]).is_some());
+    assert!(choice([Bool, Int8, Float32, Int8]).is_some());
+    let gather = |indices| {
+        let options = BuiltinOptions::Gather {
+            axis: 0,
+            batch_dims: 0,
+        };
+        why(
+            K::Gather,
+            options,
+            &[(Float32, &[4]), (indices, &[4]), (Float32, &[4])],
+        )
+    };
+    assert_eq!(gather(Int32), None);
+    assert!(gather(Float32).is_some());
 }

@@ -187,6 +187,7 @@ impl BatchedCall<'_, '_> {
                 | R::LikeFirst
                 | R::Lstm
                 | R::OneHot
+                | R::Own
                 | R::Pack
                 | R::RankOf
                 | R::Reduce

@@ -302,6 +302,8 @@ impl OperatorCall<'_, '_> {
             let fits = part.len() == shape.len() && pairs.all(|(part, size)| part <= size);
             require(fits, "the update is larger than the input")?;
         }
+        let rank = i64::try_from(shape.len()).map_err(|_| Unknown)?;
+        self.require_n_values(2, rank, "the place has another number of dimensions")?;
         Ok(shape)
     }
 }

@@ -2,13 +2,14 @@
 //! and constants.
 //!
 //! These files run because LiteRT computes the shape of every operator's result when it loads a file. `rules` has the
-//! rule of each operator, `layers`, `layouts` and `slices` have the arithmetic, `values` has the values that files compute
+//! rule of each operator, `layers`, `layouts`, `own` and `slices` have the arithmetic, `values` has the values that files compute
 //! from shapes at run time, and `input_sizes` takes sizes that a file leaves open.
 
 pub(super) mod call;
 mod input_sizes;
 mod layers;
 mod layouts;
+mod own;
 pub(super) mod rules;
 mod slices;
 #[cfg(test)]

@@ -32,12 +32,14 @@ pub fn outputs(call: &OperatorCall) -> Known<Outputs> {
         (R::Split, O::Split { num_splits }) => {
             return call.split(*num_splits).map(Outputs::Alike);
         }
+        (R::Own, _) => return call.own(),
         (R::SplitBySizes, _) => return call.split_by_sizes().map(Outputs::Each),
         (R::TopK, _) => return call.top_k().map(Outputs::Alike),
         (R::Unpack, O::Unpack { axis, .. }) => return call.unpacked(*axis).map(Outputs::Alike),
         (R::Broadcast, _) => call.broadcast(),
         (R::Select, _) => call.shape(1),
-        (R::AlongLast | R::LikeFirst, _) => call.shape(0),
+        (R::AlongLast, _) => call.shape(0),
+        (R::LikeFirst, _) => call.like_first(),
         (R::AlongAxes, _) => call.along_axes(),
         (R::Update, _) => call.with_replaced_part(),
         (R::Reduce, _) => call.reduced(),

@@ -741,3 +741,213 @@ fn scalars_are_no_doubt() {
     fill(&mut model);
     assert!(model.subgraphs[0].tensors[1].has_rank && model.diagnostics.is_empty());
 }
+
+/// Shapes are those of LiteRT, which refuses what has none here.
+#[test]
+fn kinds_of_their_own() {
+    use OpKind as K;
+    let reversed = |seq_dim, batch_dim| BuiltinOptions::ReverseSequence { seq_dim, batch_dim };
+    let merged = |merge_outputs| BuiltinOptions::BidirectionalSequenceRnn {
+        time_major: false,
+        merge_outputs,
+        activation: Activation::None,
+    };
+    let both = || {
+        let forward = [Of(&[5, 4]), Of(&[5, 5]), Of(&[5]), Of(&[2, 5])];
+        let backward = [Of(&[6, 4]), Of(&[6, 6]), Of(&[6]), Of(&[2, 6])];
+        let mut operands = vec![Of(&[2, 3, 4])];
+        operands.extend(forward.into_iter().chain(backward));
+        operands
+    };
+    let absent = || BuiltinOptions::Absent;
+    let (table, image) = (&[4, 3], &[2, 3, 4]);
+    type Case<'c> = (OpKind, Vec<Operand<'c>>, BuiltinOptions, &'c [&'c [i32]]);
+    let cases: Vec<Case> = vec![
+        (
+            K::Range,
+            vec![Scalar(3), Scalar(10), Scalar(2)],
+            absent(),
+            &[&[4]],
+        ),
+        (
+            K::Range,
+            vec![Scalar(10), Scalar(3), Scalar(-2)],
+            absent(),
+            &[&[4]],
+        ),
+        (
+            K::Range,
+            vec![Scalar(3), Scalar(3), Scalar(2)],
+            absent(),
+            &[&[0]],
+        ),
+        (
+            K::Range,
+            vec![Scalar(i32::MIN), Scalar(i32::MAX), Scalar(3)],
+            absent(),
+            &[&[0x5555_5555]],
+        ),
+        (
+            K::Range,
+            vec![Scalar(10), Scalar(3), Scalar(2)],
+            absent(),
+            &[],
+        ),
+        (
+            K::Range,
+            vec![Scalar(3), Scalar(10), Scalar(0)],
+            absent(),
+            &[],
+        ),
+        (K::MatrixDiag, vec![Of(&[2, 3])], absent(), &[&[2, 3, 3]]),
+        (K::MatrixDiag, vec![Of(&[])], absent(), &[]),
+        (
+            K::MatrixSetDiag,
+            vec![Of(image), Of(&[2, 3])],
+            absent(),
+            &[&[2, 3, 4]],
+        ),
+        (K::MatrixSetDiag, vec![Of(&[3]), Of(&[3])], absent(), &[]),
+        (
+            K::Rfft2d,
+            vec![Of(&[3, 4, 8]), Values(&[2, 16])],
+            absent(),
+            &[&[3, 2, 9]],
+        ),
+        (K::Rfft2d, vec![Of(&[3, 4, 8]), Values(&[2])], absent(), &[]),
+        (
+            K::ReverseSequence,
+            vec![Of(image), Of(&[3])],
+            reversed(0, 1),
+            &[&[2, 3, 4]],
+        ),
+        (
+            K::ReverseSequence,
+            vec![Of(image), Of(&[4])],
+            reversed(0, 1),
+            &[],
+        ),
+        (
+            K::ReverseSequence,
+            vec![Of(image), Of(&[2])],
+            reversed(0, 0),
+            &[],
+        ),
+        (
+            K::ReverseSequence,
+            vec![Of(image), Of(&[4])],
+            reversed(0, -1),
+            &[],
+        ),
+        (
+            K::SegmentSum,
+            vec![Of(table), Values(&[0, 0, 1, 2])],
+            absent(),
+            &[&[3, 3]],
+        ),
+        (
+            K::SegmentSum,
+            vec![Of(table), Values(&[0, 0, 1])],
+            absent(),
+            &[],
+        ),
+        (
+            K::UnsortedSegmentSum,
+            vec![Of(table), Of(&[4]), Scalar(5)],
+            absent(),
+            &[&[5, 3]],
+        ),
+        (
+            K::UnsortedSegmentMax,
+            vec![Of(image), Of(&[2, 3]), Scalar(5)],
+            absent(),
+            &[&[5, 4]],
+        ),
+        (
+            K::UnsortedSegmentMin,
+            vec![Of(image), Of(&[3]), Scalar(5)],
+            absent(),
+            &[],
+        ),
+        (
+            K::BroadcastArgs,
+            vec![Of(&[3]), Of(&[2])],
+            absent(),
+            &[&[3]],
+        ),
+        (
+            K::DynamicUpdateSlice,
+            vec![Of(table), Of(&[1, 3]), Of(&[2])],
+            absent(),
+            &[&[4, 3]],
+        ),
+        (
+            K::DynamicUpdateSlice,
+            vec![Of(table), Of(&[1, 3]), Of(&[3])],
+            absent(),
+            &[],
+        ),
+        (
+            K::Multinomial,
+            vec![Of(&[2, 5]), Scalar(7)],
+            absent(),
+            &[&[2, 7]],
+        ),
+        (
+            K::RandomUniform,
+            vec![Values(&[2, 3])],
+            absent(),
+            &[&[2, 3]],
+        ),
+        (
+            K::NonMaxSuppressionV4,
+            vec![Of(&[6, 4]), Of(&[6]), Scalar(3)],
+            absent(),
+            &[&[3], &[]],
+        ),
+        (
+            K::NonMaxSuppressionV5,
+            vec![Of(&[6, 4]), Of(&[6]), Scalar(3)],
+            absent(),
+            &[&[3], &[3], &[]],
+        ),
+        (
+            K::NonMaxSuppressionV5,
+            vec![Of(&[6, 4]), Of(&[5]), Scalar(3)],
+            absent(),
+            &[],
+        ),
+        (
+            K::HashtableLookup,
+            vec![Of(&[5]), Of(&[3]), Of(&[3, 7])],
+            absent(),
+            &[&[5, 7], &[5]],
+        ),
+        (
+            K::HashtableLookup,
+            vec![Of(&[5]), Of(&[4]), Of(&[3, 7])],
+            absent(),
+            &[],
+        ),
+        (K::Bitcast, vec![Of(table)], absent(), &[&[4, 3]]),
+        (
+            K::BidirectionalSequenceRnn,
+            both(),
+            merged(true),
+            &[&[2, 3, 11]],
+        ),
+        (
+            K::BidirectionalSequenceRnn,
+            both(),
+            merged(false),
+            &[&[2, 3, 5], &[2, 3, 6]],
+        ),
+    ];
+    for (kind, operands, options, expected) in cases {
+        let n_results = expected.len().max(1);
+        let actual = results(kind, &operands, options, n_results);
+        let actual: Option<Vec<Vec<i32>>> = actual.into_iter().collect();
+        let expected: Vec<Vec<i32>> = expected.iter().map(|shape| shape.to_vec()).collect();
+        assert_eq!(actual.unwrap_or_default(), expected, "{kind:?}");
+    }
+}

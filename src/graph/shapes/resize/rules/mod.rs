@@ -205,6 +205,7 @@ impl<'f> ShapePropagation<'f> {
             (
                 R::BroadcastTo
                 | R::Concatenate
+                | R::Own
                 | R::Stated(_)
                 | R::StridedSlice
                 | R::TransposedConvolution3d
