@@ -139,30 +139,20 @@ fn reads_all(graph: &Graph, node: &Node) -> bool {
         let filter = node.operator.inputs.get(1).copied().flatten()?;
         graph.tensor(filter).shape.get(1..3)?.try_into().ok()
     };
-    let covers =
-        |strides: [i32; 2], filter: [i32; 2]| strides[0] <= filter[0] && strides[1] <= filter[1];
-    match node.operator.options {
+    let options = &node.operator.options;
+    let covers = |[filter_h, filter_w]: [i32; 2]| {
+        options.sliding().is_some_and(|sliding| {
+            let [_, stride_h, stride_w] = sliding.strides;
+            stride_h <= filter_h && stride_w <= filter_w && sliding.dilations == [1; 3]
+        })
+    };
+    match *options {
         BuiltinOptions::Pool2D {
-            stride_h,
-            stride_w,
-            filter_h,
-            filter_w,
-            ..
-        } => covers([stride_h, stride_w], [filter_h, filter_w]),
-        BuiltinOptions::Conv2D {
-            stride_h,
-            stride_w,
-            dilation_h: 1,
-            dilation_w: 1,
-            ..
+            filter_h, filter_w, ..
+        } => covers([filter_h, filter_w]),
+        BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. } => {
+            filter().is_some_and(covers)
         }
-        | BuiltinOptions::DepthwiseConv2D {
-            stride_h,
-            stride_w,
-            dilation_h: 1,
-            dilation_w: 1,
-            ..
-        } => filter().is_some_and(|filter| covers([stride_h, stride_w], filter)),
         _ => {
             use ShapeRule::{AlongLast, Best, Broadcast, Dense, Product, Reduce, Select};
             matches!(

@@ -323,6 +323,73 @@ impl BuiltinOptions {
             _ => None,
         }
     }
+
+    /// How the window of a convolution or pooling moves, where the options say so.
+    pub fn sliding(&self) -> Option<Sliding> {
+        use BuiltinOptions::*;
+        let (padding, strides, dilations) = match *self {
+            Conv2D {
+                padding,
+                stride_h,
+                stride_w,
+                dilation_h,
+                dilation_w,
+                ..
+            }
+            | DepthwiseConv2D {
+                padding,
+                stride_h,
+                stride_w,
+                dilation_h,
+                dilation_w,
+                ..
+            } => (
+                padding,
+                [1, stride_h, stride_w],
+                [1, dilation_h, dilation_w],
+            ),
+            Conv3D {
+                padding,
+                stride_d,
+                stride_h,
+                stride_w,
+                dilation_d,
+                dilation_h,
+                dilation_w,
+                ..
+            } => (
+                padding,
+                [stride_d, stride_h, stride_w],
+                [dilation_d, dilation_h, dilation_w],
+            ),
+            Pool2D {
+                padding,
+                stride_h,
+                stride_w,
+                ..
+            }
+            | TransposeConv {
+                padding,
+                stride_h,
+                stride_w,
+                ..
+            } => (padding, [1, stride_h, stride_w], [1; 3]),
+            _ => return None,
+        };
+        Some(Sliding {
+            padding,
+            strides,
+            dilations,
+        })
+    }
+}
+
+/// How a window moves along depth, height and width; an image has a depth of 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sliding {
+    pub padding: Padding,
+    pub strides: [i32; 3],
+    pub dilations: [i32; 3],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

@@ -1,6 +1,6 @@
 //! The window that a convolution or pooling slides over its input.
 
-use crate::formats::tflite::{BuiltinOptions, Padding};
+use crate::formats::tflite::{BuiltinOptions, Padding, Sliding};
 use crate::graph::Graph;
 
 /// The sliding window of a convolution or pooling; 0 everywhere for other operators.
@@ -61,50 +61,27 @@ impl Window {
 
 /// The window as the options state it; a filter of 0 means that the size comes from the shape of the weights.
 fn stated_window(options: &BuiltinOptions) -> Option<Window> {
-    use BuiltinOptions::*;
-    let same = |padding| f32::from(u8::from(padding == Padding::Same));
-    Some(match *options {
-        Conv2D {
-            padding,
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            ..
-        }
-        | DepthwiseConv2D {
-            padding,
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            ..
-        } => Window {
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            padding_same: same(padding),
-            ..Window::default()
-        },
-        Pool2D {
-            padding,
-            stride_h,
-            stride_w,
-            filter_h,
-            filter_w,
-            ..
-        } => Window {
-            filter_h,
-            filter_w,
-            stride_h,
-            stride_w,
-            dilation_h: 1,
-            dilation_w: 1,
-            padding_same: same(padding),
-            groups: 1.0,
-        },
+    let ([filter_h, filter_w], groups) = match *options {
+        BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. } => ([0; 2], 0.0),
+        BuiltinOptions::Pool2D {
+            filter_h, filter_w, ..
+        } => ([filter_h, filter_w], 1.0),
         _ => return None,
+    };
+    let Sliding {
+        padding,
+        strides: [_, stride_h, stride_w],
+        dilations: [_, dilation_h, dilation_w],
+    } = options.sliding()?;
+    Some(Window {
+        filter_h,
+        filter_w,
+        stride_h,
+        stride_w,
+        dilation_h,
+        dilation_w,
+        padding_same: f32::from(u8::from(padding == Padding::Same)),
+        groups,
     })
 }
 

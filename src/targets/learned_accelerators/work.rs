@@ -441,37 +441,10 @@ fn padded_macs(graph: &Graph, node: &Node, group: Group, macs: f64) -> [f64; 2] 
 
 /// By how many positions a window moves, and how far apart are those that it reads: the most of any axis.
 fn stride_and_dilation(node: &Node) -> [i32; 2] {
-    use BuiltinOptions::{Conv2D, Conv3D, DepthwiseConv2D};
-    match node.operator.options {
-        Conv2D {
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            ..
-        }
-        | DepthwiseConv2D {
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            ..
-        } => [stride_h.max(stride_w), dilation_h.max(dilation_w)],
-        Conv3D {
-            stride_d,
-            stride_h,
-            stride_w,
-            dilation_d,
-            dilation_h,
-            dilation_w,
-            ..
-        } => [
-            stride_d.max(stride_h).max(stride_w),
-            dilation_d.max(dilation_h).max(dilation_w),
-        ],
-        // No other operator of these groups has options of a window, and no other window has gaps.
-        _ => [1, 1],
-    }
+    let sliding = node.operator.options.sliding();
+    sliding.map_or([1, 1], |sliding| {
+        [sliding.strides, sliding.dilations].map(|steps| steps.into_iter().fold(1, i32::max))
+    })
 }
 
 /// Operators that TFLite does not have. Others are [`Group::Other`], as in the fit.

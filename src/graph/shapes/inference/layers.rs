@@ -2,7 +2,7 @@
 
 use super::call::Unshaped::{Contradiction, Unknown};
 use super::call::{Known, OperatorCall, Shape, exact_quotient, require};
-use crate::formats::tflite::{BuiltinOptions, OpKind, Padding};
+use crate::formats::tflite::{BuiltinOptions, OpKind, Padding, Sliding};
 use crate::graph::analysis::window::windows;
 
 impl OperatorCall<'_, '_> {
@@ -29,38 +29,17 @@ impl OperatorCall<'_, '_> {
 
     /// Filter `[out, h, w, in / groups]`.
     pub fn convolution(&self, options: &BuiltinOptions) -> Known<Shape> {
-        let &BuiltinOptions::Conv2D {
-            padding,
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            ..
-        } = options
-        else {
-            return Err(Unknown);
-        };
+        let sliding = options.sliding().ok_or(Unknown)?;
         let ([n, h, w, c], [out, filter_h, filter_w, depth]) = (self.sizes(0)?, self.sizes(1)?);
         self.require_grouped(c, depth, out)?;
         self.require_n_values(2, out, BIAS)?;
-        let rows = n_window_positions(h, filter_h, [stride_h, dilation_h], padding)?;
-        let columns = n_window_positions(w, filter_w, [stride_w, dilation_w], padding)?;
+        let [rows, columns] = positions(sliding, [h, w], [filter_h, filter_w])?;
         Ok(vec![n, rows, columns, out])
     }
 
     /// Filter `[1, h, w, out]`.
     pub fn depthwise(&self, options: &BuiltinOptions) -> Known<Shape> {
-        let &BuiltinOptions::DepthwiseConv2D {
-            padding,
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            ..
-        } = options
-        else {
-            return Err(Unknown);
-        };
+        let sliding = options.sliding().ok_or(Unknown)?;
         let ([n, h, w, c], [first, filter_h, filter_w, out]) = (self.sizes(0)?, self.sizes(1)?);
         require(first == 1, "the filter's first dimension is not 1")?;
         exact_quotient(
@@ -69,51 +48,32 @@ impl OperatorCall<'_, '_> {
             "the filter's channels are no multiple of the input's",
         )?;
         self.require_n_values(2, out, BIAS)?;
-        let rows = n_window_positions(h, filter_h, [stride_h, dilation_h], padding)?;
-        let columns = n_window_positions(w, filter_w, [stride_w, dilation_w], padding)?;
+        let [rows, columns] = positions(sliding, [h, w], [filter_h, filter_w])?;
         Ok(vec![n, rows, columns, out])
     }
 
     /// Filter `[d, h, w, in / groups, out]`.
     pub fn convolution_3d(&self, options: &BuiltinOptions) -> Known<Shape> {
-        let &BuiltinOptions::Conv3D {
-            padding,
-            stride_d,
-            stride_h,
-            stride_w,
-            dilation_d,
-            dilation_h,
-            dilation_w,
-            ..
-        } = options
-        else {
-            return Err(Unknown);
-        };
+        let sliding = options.sliding().ok_or(Unknown)?;
         let [n, d, h, w, c] = self.sizes(0)?;
         let [filter_d, filter_h, filter_w, depth, out] = self.sizes(1)?;
         self.require_grouped(c, depth, out)?;
         self.require_n_values(2, out, BIAS)?;
-        let planes = n_window_positions(d, filter_d, [stride_d, dilation_d], padding)?;
-        let rows = n_window_positions(h, filter_h, [stride_h, dilation_h], padding)?;
-        let columns = n_window_positions(w, filter_w, [stride_w, dilation_w], padding)?;
+        let [planes, rows, columns] =
+            positions(sliding, [d, h, w], [filter_d, filter_h, filter_w])?;
         Ok(vec![n, planes, rows, columns, out])
     }
 
     pub fn pooled(&self, options: &BuiltinOptions) -> Known<Shape> {
         let &BuiltinOptions::Pool2D {
-            padding,
-            stride_h,
-            stride_w,
-            filter_h,
-            filter_w,
-            ..
+            filter_h, filter_w, ..
         } = options
         else {
             return Err(Unknown);
         };
+        let sliding = options.sliding().ok_or(Unknown)?;
         let [n, h, w, c] = self.sizes(0)?;
-        let rows = n_window_positions(h, filter_h.into(), [stride_h, 1], padding)?;
-        let columns = n_window_positions(w, filter_w.into(), [stride_w, 1], padding)?;
+        let [rows, columns] = positions(sliding, [h, w], [filter_h, filter_w].map(i64::from))?;
         Ok(vec![n, rows, columns, c])
     }
 
@@ -236,6 +196,21 @@ fn split_matrix(mut shape: Shape, is_turned: bool) -> Known<(Shape, [i64; 2])> {
         [rows, columns]
     };
     Ok((shape, sizes))
+}
+
+/// Positions of a window along the last `N` of depth, height and width.
+fn positions<const N: usize>(
+    sliding: Sliding,
+    input: [i64; N],
+    window: [i64; N],
+) -> Known<[i64; N]> {
+    let mut positions = [0; N];
+    for (axis, n) in positions.iter_mut().enumerate() {
+        let of = sliding.strides.len() - N + axis;
+        let steps = [sliding.strides[of], sliding.dilations[of]];
+        *n = n_window_positions(input[axis], window[axis], steps, sliding.padding)?;
+    }
+    Ok(positions)
 }
 
 /// Positions of a window of `size` values along one dimension; none where it does not fit, because a layer without

@@ -98,23 +98,12 @@ impl Pads {
 /// what is divided into blocks.
 fn is_absorbed(graph: &Graph, pad: &Node, node: &Node, dilated: Option<&DilatedWindow>) -> bool {
     let node = dilated.map_or(node, |dilated| &graph.nodes[dilated.window]);
-    let (BuiltinOptions::Conv2D {
-        padding,
-        stride_h,
-        stride_w,
-        dilation_h,
-        dilation_w,
-        ..
-    }
-    | BuiltinOptions::DepthwiseConv2D {
-        padding,
-        stride_h,
-        stride_w,
-        dilation_h,
-        dilation_w,
-        ..
-    }) = node.operator.options
-    else {
+    let options = &node.operator.options;
+    let is_convolution = matches!(
+        options,
+        BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. }
+    );
+    let Some(sliding) = options.sliding().filter(|_| is_convolution) else {
         return false;
     };
     let operand = |node: &Node, place: usize| {
@@ -140,9 +129,9 @@ fn is_absorbed(graph: &Graph, pad: &Node, node: &Node, dilated: Option<&DilatedW
     }
     let amount = |from_end: usize| rank.checked_sub(from_end).map_or([0; 2], |at| amounts[at]);
     let filter = height_and_width(&filter.shape);
-    let own_dilation = [dilation_h, dilation_w].map(i64::from);
+    let [[_, stride @ ..], [_, own_dilation @ ..]] =
+        [sliding.strides, sliding.dilations].map(|steps| steps.map(i64::from));
     let dilation = dilated.map_or(own_dilation, |dilated| dilated.dilation);
-    let stride = [stride_h, stride_w].map(i64::from);
     let is_short = |axis: usize| {
         let side = PaddedSide {
             unpadded: unpadded[axis],
@@ -152,7 +141,7 @@ fn is_absorbed(graph: &Graph, pad: &Node, node: &Node, dilated: Option<&DilatedW
             stride: stride[axis],
             dilation: dilation[axis],
         };
-        side.is_short(padding)
+        side.is_short(sliding.padding)
     };
     let is_inner = |axis: usize| (2..=3).contains(&(rank - axis));
     let mut others = amounts.iter().enumerate();

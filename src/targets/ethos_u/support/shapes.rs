@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::list::{Check, listed};
 use super::npu::Npu;
 use crate::formats::tflite::{
-    BuiltinOptions, OpKind, Padding, Tensor, TensorType, dimension, integers,
+    BuiltinOptions, OpKind, Padding, Sliding, Tensor, TensorType, dimension, integers,
 };
 use crate::graph::{Graph, Node};
 use crate::target::UnsupportedReason;
@@ -14,35 +14,21 @@ use crate::target::UnsupportedReason;
 /// because it has padding or dilation.
 fn refused_stride(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let operator = node.operator;
-    let (padding, strides, dilations, filter) = match operator.options {
-        BuiltinOptions::Conv2D {
-            padding,
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            ..
-        } => {
+    let filter = match operator.options {
+        BuiltinOptions::Conv2D { .. } => {
             let weights = operator.inputs.get(1).copied().flatten()?;
-            let (filter_h, filter_w) = height_width(graph.tensor(weights))?;
-            let dilations = [dilation_h, dilation_w];
-            (
-                padding,
-                [stride_h, stride_w],
-                dilations,
-                [filter_h, filter_w],
-            )
+            height_width(graph.tensor(weights))?.into()
         }
         BuiltinOptions::Pool2D {
-            padding,
-            stride_h,
-            stride_w,
-            filter_h,
-            filter_w,
-            ..
-        } => (padding, [stride_h, stride_w], [1; 2], [filter_h, filter_w]),
+            filter_h, filter_w, ..
+        } => [filter_h, filter_w],
         _ => return None,
     };
+    let Sliding {
+        padding,
+        strides: [_, strides @ ..],
+        dilations: [_, dilations @ ..],
+    } = operator.options.sliding()?;
     let (in_h, in_w) = height_width(graph.tensor((*operator.inputs.first()?)?))?;
     let (out_h, out_w) = height_width(graph.tensor(*operator.outputs.first()?))?;
     let sizes = [(in_h, out_h), (in_w, out_w)];

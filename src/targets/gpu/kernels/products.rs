@@ -229,12 +229,6 @@ fn window_and_channels(products: Work, weights: &[i32]) -> (&[i32], f64) {
 }
 
 fn stride(options: &BuiltinOptions) -> f64 {
-    let stride = match options {
-        BuiltinOptions::Conv2D { stride_h, .. }
-        | BuiltinOptions::Conv3D { stride_h, .. }
-        | BuiltinOptions::DepthwiseConv2D { stride_h, .. }
-        | BuiltinOptions::TransposeConv { stride_h, .. } => *stride_h,
-        _ => 1,
-    };
+    let stride = options.sliding().map_or(1, |sliding| sliding.strides[1]);
     f64::from(stride.max(1))
 }
