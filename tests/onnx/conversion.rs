@@ -183,6 +183,10 @@ fn norms_are_sums_of_products() {
     check(&norm("ReduceSumSquare"), &[("MUL", all), ("SUM", one)]);
     check(&norm("ReduceL1"), &[("ABS", all), ("SUM", one)]);
     check(&norm("ReduceLogSum"), &[("SUM", one), ("LOG", one)]);
+    check(
+        &norm("ReduceLogSumExp"),
+        &[("EXP", all), ("SUM", one), ("LOG", one)],
+    );
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub(super) fn reduction(op_type: &str) -> Option<Reduction> {
         "ReduceL2" => (Some(OpKind::Mul), OpKind::Sum, Some(OpKind::Sqrt)),
         "ReduceSumSquare" => (Some(OpKind::Mul), OpKind::Sum, None),
         "ReduceLogSum" => (None, OpKind::Sum, Some(OpKind::Log)),
+        "ReduceLogSumExp" => (Some(OpKind::Exp), OpKind::Sum, Some(OpKind::Log)),
         _ => return None,
     };
     Some(Reduction {
