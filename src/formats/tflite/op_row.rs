@@ -156,6 +156,15 @@ impl ShapeRule {
             Self::Convolution | Self::Dense | Self::TransposedConvolution
         )
     }
+
+    /// Whether frameworks and compilers have kernels that pad what they read, so that a `PAD` before the operator takes
+    /// nothing.
+    pub fn pads(self) -> bool {
+        matches!(
+            self,
+            Self::Convolution | Self::Convolution3d | Self::Depthwise | Self::Pool
+        )
+    }
 }
 
 /// Which integers an operator computes of sizes that shapes follow from. The rules are `graph/shapes/inference/values.rs`.

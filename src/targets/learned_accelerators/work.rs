@@ -5,7 +5,6 @@
 
 use super::devices::Runtime;
 pub use crate::formats::tflite::op_row::AcceleratorWork as Group;
-use crate::formats::tflite::op_row::ShapeRule;
 use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
@@ -634,13 +633,10 @@ fn absorbed(graph: &Graph) -> Vec<bool> {
     const OTHER: u8 = 4;
     const READ: u8 = PADDING | PRODUCT | OTHER;
     const TRANSPOSED: u8 = 8;
-    let reader = |kind: OpKind| {
-        use ShapeRule::{Convolution, Convolution3d, Depthwise, Pool, TransposedConvolution};
-        match kind.row().shape {
-            Convolution | Convolution3d | Depthwise | Pool | TransposedConvolution => PADDING,
-            _ if kind == OpKind::BatchMatmul => PRODUCT,
-            _ => OTHER,
-        }
+    let reader = |kind: OpKind| match kind.row() {
+        row if row.shape.pads() => PADDING,
+        row if row.accelerator == Group::Product => PRODUCT,
+        _ => OTHER,
     };
     let mut tensors = vec![0; graph.subgraph.tensors.len()];
     for node in &graph.nodes {

@@ -1,7 +1,7 @@
 //! Builds drafts of kernels from operators, one after another.
 
 use super::kernel::{Kernel, Kind};
-use super::operators::{self, work};
+use super::operators::work;
 use super::views::is_moving_transpose;
 use crate::formats::tflite::op_row::GpuWork;
 use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
@@ -106,7 +106,8 @@ impl<'g, 'm> Builder<'g, 'm> {
             is_read_otherwise[output] = true;
         }
         for node in self.graph.nodes.iter() {
-            let pads = operators::pads(node.operator.code.kind);
+            // TFLite can express only some paddings; others become a `PAD`.
+            let pads = node.operator.code.kind.row().shape.pads();
             for &input in node.operator.inputs.iter().flatten() {
                 let marked = if pads {
                     &mut is_padded

@@ -1,8 +1,8 @@
 //! Groups of operators that become kernels in the same way.
 
 use crate::formats::graph_json::FRAMEWORK_KINDS;
-use crate::formats::tflite::op_row::{GpuFunction, GpuWork, ShapeRule};
-use crate::formats::tflite::{OpKind, OperatorCode};
+use crate::formats::tflite::OperatorCode;
+use crate::formats::tflite::op_row::{GpuFunction, GpuWork};
 
 /// Which kernel a framework launches for an operator.
 pub fn work(code: &OperatorCode) -> GpuWork {
@@ -12,15 +12,6 @@ pub fn work(code: &OperatorCode) -> GpuWork {
     let mut known = FRAMEWORK_KINDS.iter();
     let known = known.find(|(_, names)| names.contains(&&**name));
     known.map_or(GpuWork::Other, |(work, _)| *work)
-}
-
-/// Whether the kernel in a framework pads its input itself. TFLite can express only some paddings; others become a `PAD`.
-pub fn pads(kind: OpKind) -> bool {
-    use ShapeRule::{Convolution, Convolution3d, Depthwise, Pool};
-    matches!(
-        kind.row().shape,
-        Convolution | Convolution3d | Depthwise | Pool
-    )
 }
 
 /// Normalisations of groups of channels over all positions, which are few and long.
