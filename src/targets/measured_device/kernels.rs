@@ -238,8 +238,8 @@ fn convolution<'n>(
         .map_or(1.0, |&channels| size(channels));
     // Each position that is written, or of a transposed convolution read, is multiplied with all weights.
     let n_products = match (operator.name, shape(weights), input(2)) {
-        ("TRANSPOSE_CONV", &[n_out, kernel_h, kernel_w, _], Some(read)) => {
-            values[read] * size(n_out) * size(kernel_h) * size(kernel_w)
+        ("TRANSPOSE_CONV" | "CONV_3D_TRANSPOSE", &[.., n_in], Some(read)) => {
+            values[read] * values[weights] / size(n_in).max(1.0)
         }
         _ => values[weights] * values[written] / n_written_channels.max(1.0),
     };
@@ -356,6 +356,25 @@ mod tests {
         for other in [strided, dilated] {
             let (class, ms) = costs(&[other], &shapes)[0];
             println!("{ms} ms, expected {expected} ms");
+            assert_eq!(class, Class::Convolution);
+            assert!((ms / expected - 1.0).abs() < 1e-9);
+        }
+    }
+
+    /// Each value that is read meets every window and channel that is written.
+    #[test]
+    fn transposed_convolutions_multiply_what_they_read() {
+        let image: [&[i32]; 4] = [&[4], &[6, 2, 2, 3], &[1, 5, 5, 3], &[1, 10, 10, 6]];
+        let volume: [&[i32]; 4] = [&[5], &[2, 2, 2, 5, 3], &[1, 2, 2, 2, 3], &[1, 4, 4, 4, 5]];
+        let image_ms = 25.0 * 3.0 * 4.0 * (6.0 * 0.23 + 2.0) * 1e-6;
+        let volume_ms = 8.0 * 3.0 * 8.0 * 5.0 * 0.23 * 1e-6;
+        for (name, shapes, expected) in [
+            ("TRANSPOSE_CONV", image, image_ms),
+            ("CONV_3D_TRANSPOSE", volume, volume_ms),
+        ] {
+            let transposed = operator(name, &[Some(0), Some(1), Some(2)], &[3]);
+            let (class, ms) = costs(&[transposed], &shapes)[0];
+            println!("{name}: {ms} ms, expected {expected} ms");
             assert_eq!(class, Class::Convolution);
             assert!((ms / expected - 1.0).abs() < 1e-9);
         }
