@@ -617,128 +617,46 @@ fn padding_is_part_of_its_convolution() {
     assert_eq!(shared[0], Kind::Copy, "{shared:?}");
 }
 
+/// Kinds that multiply, with the shapes of their inputs, `x` before the one that is read, and of their result.
+const MULTIPLYING: &[&str] = &[
+    "CONV_2D x1,8,8,8 16,3,3,4 1,8,8,16",
+    "DEPTHWISE_CONV_2D x1,8,8,4 1,5,3,8 1,4,4,8",
+    "TRANSPOSE_CONV 4 6,2,2,3 x1,5,5,3 1,10,10,6",
+    "CONV_3D x1,4,6,8,4 3,2,1,2,6 1,2,5,8,6",
+    "CONV_3D_TRANSPOSE 5 2,3,4,5,3 x1,2,2,2,3 1,4,6,8,5",
+    "FULLY_CONNECTED x1,7,10 30,10 1,7,30",
+    "BATCH_MATMUL x1,5,6 1,6,7 1,5,7",
+    "RNN x1,3 5,3 5,5 5 1,5 1,5",
+    "UNIDIRECTIONAL_SEQUENCE_RNN x1,7,3 5,3 5,5 5 1,5 1,7,5",
+    "BIDIRECTIONAL_SEQUENCE_RNN x1,7,3 5,3 5,5 5 1,5 6,3 6,6 6 1,6 1,7,11",
+    "SVDF x1,3 8,3 8,10 4 1,80 1,4",
+    "LSTM x1,3 5,3 5,3 5,3 5,3 5,5 5,5 5,5 5,5 5 5 5 5 5 5 5 1,5",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM x1,7,3 5,3 5,3 5,3 5,3 5,5 5,5 5,5 5,5 5 5 5 5 5 5 5 1,7,5",
+    "BIDIRECTIONAL_SEQUENCE_LSTM x1,7,3 5,3 5,3 5,3 5,3 5,5 5,5 5,5 5,5 5 5 5 5 5 5 5 5,5 5 \
+     5,3 5,3 5,3 5,3 5,5 5,5 5,5 5,5 5 5 5 5 5 5 5 1,7,10",
+];
+
 /// Kernels multiply as often as the analysis counts, for every kind of operator that multiplies.
 #[test]
 fn no_products_are_left_out() {
-    let gates = |depth| vec![vec![5, depth]; 4];
-    let lstm = |parts: &[Vec<Vec<u32>>]| parts.concat();
-    let vectors = |n: usize| vec![vec![5]; n];
-    // One direction: weights of inputs and states, peepholes, biases.
-    let direction = || lstm(&[gates(3), gates(5), vectors(7)]);
-    let cases: Vec<(&str, usize, Vec<Vec<u32>>, Vec<u32>)> = vec![
-        (
-            "CONV_2D",
-            0,
-            vec![vec![1, 8, 8, 8], vec![16, 3, 3, 4]],
-            vec![1, 8, 8, 16],
-        ),
-        (
-            "DEPTHWISE_CONV_2D",
-            0,
-            vec![vec![1, 8, 8, 4], vec![1, 5, 3, 8]],
-            vec![1, 4, 4, 8],
-        ),
-        (
-            "TRANSPOSE_CONV",
-            2,
-            vec![vec![4], vec![6, 2, 2, 3], vec![1, 5, 5, 3]],
-            vec![1, 10, 10, 6],
-        ),
-        (
-            "CONV_3D",
-            0,
-            vec![vec![1, 4, 6, 8, 4], vec![3, 2, 1, 2, 6]],
-            vec![1, 2, 5, 8, 6],
-        ),
-        (
-            "CONV_3D_TRANSPOSE",
-            2,
-            vec![vec![5], vec![2, 3, 4, 5, 3], vec![1, 2, 2, 2, 3]],
-            vec![1, 4, 6, 8, 5],
-        ),
-        (
-            "FULLY_CONNECTED",
-            0,
-            vec![vec![1, 7, 10], vec![30, 10]],
-            vec![1, 7, 30],
-        ),
-        (
-            "BATCH_MATMUL",
-            0,
-            vec![vec![1, 5, 6], vec![1, 6, 7]],
-            vec![1, 5, 7],
-        ),
-        (
-            "RNN",
-            0,
-            vec![vec![1, 3], vec![5, 3], vec![5, 5], vec![5], vec![1, 5]],
-            vec![1, 5],
-        ),
-        (
-            "UNIDIRECTIONAL_SEQUENCE_RNN",
-            0,
-            vec![vec![1, 7, 3], vec![5, 3], vec![5, 5], vec![5], vec![1, 5]],
-            vec![1, 7, 5],
-        ),
-        (
-            "SVDF",
-            0,
-            vec![vec![1, 3], vec![8, 3], vec![8, 10], vec![4], vec![1, 80]],
-            vec![1, 4],
-        ),
-        (
-            "LSTM",
-            0,
-            lstm(&[vec![vec![1, 3]], direction()]),
-            vec![1, 5],
-        ),
-        (
-            "UNIDIRECTIONAL_SEQUENCE_LSTM",
-            0,
-            lstm(&[vec![vec![1, 7, 3]], direction()]),
-            vec![1, 7, 5],
-        ),
-        (
-            "BIDIRECTIONAL_SEQUENCE_RNN",
-            0,
-            vec![
-                vec![1, 7, 3],
-                vec![5, 3],
-                vec![5, 5],
-                vec![5],
-                vec![1, 5],
-                vec![6, 3],
-                vec![6, 6],
-                vec![6],
-                vec![1, 6],
-            ],
-            vec![1, 7, 11],
-        ),
-        (
-            "BIDIRECTIONAL_SEQUENCE_LSTM",
-            0,
-            lstm(&[
-                vec![vec![1, 7, 3]],
-                direction(),
-                vec![vec![5, 5], vec![5]],
-                direction(),
-            ]),
-            vec![1, 7, 10],
-        ),
-    ];
-    for (kind, read, inputs, output) in &cases {
-        let mut graph = Graph::new(&inputs[*read]);
-        let names: Vec<String> = (inputs.iter().enumerate())
-            .map(|(idx, shape)| {
-                if idx == *read {
-                    "x".into()
-                } else {
-                    graph.constant(shape)
-                }
-            })
-            .collect();
+    let shape = |text: &str| -> Vec<u32> {
+        let sides = text.trim_start_matches('x').split(',');
+        sides.map(|side| side.parse().unwrap()).collect()
+    };
+    for case in MULTIPLYING {
+        let words: Vec<&str> = case.split(' ').collect();
+        let [kind, inputs @ .., output] = &words[..] else {
+            panic!("{case}");
+        };
+        let read = inputs.iter().find(|text| text.starts_with('x')).unwrap();
+        let mut graph = Graph::new(&shape(read));
+        let mut name = |text: &&str| match text == read {
+            true => "x".to_owned(),
+            false => graph.constant(&shape(text)),
+        };
+        let names: Vec<String> = inputs.iter().map(&mut name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let out = graph.add(kind, &names, output);
+        let out = graph.add(kind, &names, &shape(output));
         let text = graph.text(&out);
         let model = graph_json::parse(text.as_bytes()).unwrap();
         let counted = analyze(&build(&model, 0).unwrap()).totals.macs as f64;
@@ -751,11 +669,10 @@ fn no_products_are_left_out() {
     }
     for kind in OpKind::ALL {
         // A sparse look-up adds rows that it reads.
-        let multiplies = !matches!(
-            kind.row().work,
-            Work::Nothing | Work::Unknown | Work::SparseLookup
-        );
-        let is_case = cases.iter().any(|case| case.0 == kind.name());
+        use Work::{Nothing, SparseLookup, Unknown};
+        let multiplies = !matches!(kind.row().work, Nothing | Unknown | SparseLookup);
+        let mut kinds = MULTIPLYING.iter().map(|case| case.split(' ').next());
+        let is_case = kinds.any(|one| one == Some(kind.name()));
         assert_eq!(multiplies, is_case, "{kind}");
     }
 }
