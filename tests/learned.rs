@@ -363,35 +363,84 @@ fn branches_run_beside_the_longest_chain() {
     }
 }
 
-/// What a compiler sees as one operator is one.
+/// What a compiler sees as one operator is one: as converters of PyTorch and of Keras write it, and of groups of channels.
 #[test]
 fn a_normalisation_in_parts_is_one() {
-    let shape = [1, 49, 64];
-    let kinds = [
-        "MEAN",
-        "SUB",
-        "SQUARED_DIFFERENCE",
-        "MEAN",
-        "ADD",
-        "RSQRT",
-        "MUL",
-        "MUL",
-        "ADD",
+    let of_torch = [
+        ("MEAN", "x", "m"),
+        ("SUB", "x m", "d"),
+        ("SQUARED_DIFFERENCE", "x m", "q"),
+        ("MEAN", "q", "v"),
+        ("ADD", "v number", "w"),
+        ("RSQRT", "w", "r"),
+        ("MUL", "d r", "n"),
+        ("MUL", "n scale", "s"),
+        ("ADD", "s scale", "y"),
     ];
-    let name = |idx: usize| format!("t{idx}");
-    let mut tensors = vec![tensor("t0", &shape, "float32", false)];
-    let mut operators = Vec::new();
-    for (idx, kind) in kinds.iter().enumerate() {
-        tensors.push(tensor(&name(idx + 1), &shape, "float32", false));
-        operators
-            .push(json!({"kind": kind, "inputs": [name(idx), "t0"], "outputs": [name(idx + 1)]}));
+    let of_keras = [
+        ("MEAN", "x", "m"),
+        ("SQUARED_DIFFERENCE", "x m", "q"),
+        ("MEAN", "q", "v"),
+        ("ADD", "v number", "w"),
+        ("RSQRT", "w", "r"),
+        ("MUL", "r scale", "scaled"),
+        ("MUL", "x scaled", "s"),
+        ("MUL", "m scaled", "shift"),
+        ("SUB", "scale shift", "rest"),
+        ("ADD", "s rest", "y"),
+    ];
+    let of_groups = [
+        ("RESHAPE", "x", "g"),
+        ("MEAN", "g", "m"),
+        ("SUB", "g m", "d"),
+        ("SQUARED_DIFFERENCE", "g m", "q"),
+        ("MEAN", "q", "v"),
+        ("ADD", "v number", "w"),
+        ("SQRT", "w", "r"),
+        ("DIV", "d r", "n"),
+        ("RESHAPE", "n", "y"),
+    ];
+    let steps: [&[(&str, &str, &str)]; 3] = [&of_torch, &of_keras, &of_groups];
+    for steps in steps {
+        let groups = |outputs: &[&str]| -> Vec<Group> {
+            let is_split = steps[0].0 == "RESHAPE";
+            let shape = |name: &str| match name {
+                "x" | "y" => vec![1, 49, 64],
+                "number" => vec![],
+                "scale" => vec![64],
+                "m" | "v" | "w" | "r" if is_split => vec![1, 1, 8, 1],
+                "m" | "v" | "w" | "r" => vec![1, 49, 1],
+                _ if is_split => vec![1, 49, 8, 8],
+                _ => vec![1, 49, 64],
+            };
+            let names = ["x", "number", "scale"];
+            let names = names.into_iter().chain(steps.iter().map(|step| step.2));
+            let is_constant = |name: &str| matches!(name, "number" | "scale");
+            let tensors =
+                names.map(|name| tensor(name, &shape(name), "float32", is_constant(name)));
+            let operators = steps.iter().map(|(kind, inputs, output)| {
+                let inputs: Vec<&str> = inputs.split(' ').collect();
+                json!({"kind": kind, "inputs": inputs, "outputs": [output]})
+            });
+            let text = json!({
+                "format": "litecast-graph", "version": 1, "inputs": ["x"], "outputs": outputs,
+                "tensors": tensors.collect::<Vec<_>>(), "operators": operators.collect::<Vec<_>>(),
+            });
+            let text = text.to_string();
+            let model = graph_json::parse(text.as_bytes()).unwrap();
+            let graph = build(&model, 0).unwrap();
+            let nodes = network_work(&graph, &analyze(&graph)).nodes;
+            nodes.iter().map(|work| work.group).collect()
+        };
+        let one = groups(&["y"]);
+        assert_eq!(one[0], Group::Norm, "{one:?}");
+        assert!(
+            one[1..].iter().all(|group| *group == Group::Fused),
+            "{one:?}"
+        );
+        // Whoever reads the root needs it to be computed.
+        assert!(!groups(&["y", "r"]).contains(&Group::Norm));
     }
-    let text = graph(["t0", "t9"], json!(tensors), json!(operators));
-    let model = graph_json::parse(text.as_bytes()).unwrap();
-    let graph = build(&model, 0).unwrap();
-    let nodes = network_work(&graph, &analyze(&graph)).nodes;
-    assert_eq!(nodes[0].group, Group::Norm);
-    assert!(nodes[1..].iter().all(|work| work.group == Group::Fused));
 }
 
 /// By hand: 1,024 × 1,024 positions of 32 channels are read and written, 67.1 million values; the fast memory holds 6 million.

@@ -452,23 +452,80 @@ const CUSTOM: &[(&str, Group)] = &[
     ("GROUP_NORMALIZATION", Group::Norm),
     ("INSTANCE_NORMALIZATION", Group::Norm),
     ("LAYER_NORMALIZATION", Group::Norm),
+    ("ONNX:Erf", Group::Curve),
     ("RMS_NORMALIZATION", Group::Norm),
     ("ROLL", Group::Layout),
 ];
 
-/// Operators of which a normalisation consists; the last three may be missing. A compiler sees one.
-const NORMALISATION: [OpKind; 9] = [
-    OpKind::Mean,
-    OpKind::Sub,
-    OpKind::SquaredDifference,
-    OpKind::Mean,
-    OpKind::Add,
-    OpKind::Rsqrt,
-    OpKind::Mul,
-    OpKind::Mul,
-    OpKind::Add,
-];
-const MIN_NORMALISATION_OPERATORS: usize = 6;
+/// The most operators of which a normalisation consists, with reshapes to groups of channels and back.
+const MAX_OF_NORMALISATION: usize = 16;
+
+/// How many operators from this one on are one normalisation, as compilers see it: means of values and of squares, all
+/// that is computed of both, and a scale and a bias after it.
+fn n_of_normalisation(graph: &Graph, n_readers: &[u32], first: usize) -> Option<usize> {
+    let nodes = graph.nodes.get(first..)?;
+    let start = nodes.first()?;
+    let shape = |tensor_idx: usize| graph.tensor(tensor_idx).shape.as_slice();
+    let x = activations(graph, start).next()?;
+    let (&written, kind) = (start.operator.outputs.first()?, start.operator.code.kind);
+    // Groups of channels.
+    let is_split = kind == OpKind::Reshape && size(shape(written), 1) != size(shape(x), 1);
+    (kind == OpKind::Mean || is_split).then_some(())?;
+    // What was computed, and how often it is still read.
+    let mut inside: Vec<(usize, u32)> = Vec::new();
+    let (mut n_means, mut n_roots, mut found, mut affine) =
+        (0, 0, None, &[OpKind::Mul, OpKind::Add][..]);
+    for (n, node) in nodes.iter().take(MAX_OF_NORMALISATION).enumerate() {
+        let kind = node.operator.code.kind;
+        let has_constant = || {
+            node.operator
+                .inputs
+                .iter()
+                .flatten()
+                .any(|&idx| graph.is_constant(idx))
+        };
+        match kind {
+            OpKind::Mul | OpKind::Add if found.is_some() => {
+                let at = affine
+                    .iter()
+                    .position(|&one| one == kind)
+                    .filter(|_| has_constant());
+                let Some(at) = at else { break };
+                affine = &affine[at + 1..];
+            }
+            OpKind::Cast if found.is_some() => {}
+            _ if found.is_some() => break,
+            OpKind::Mean => n_means += 1,
+            OpKind::Rsqrt | OpKind::Sqrt => n_roots += 1,
+            OpKind::Add
+            | OpKind::Div
+            | OpKind::Mul
+            | OpKind::Reshape
+            | OpKind::SquaredDifference
+            | OpKind::Square
+            | OpKind::Sub => {}
+            _ => break,
+        }
+        for input in activations(graph, node).filter(|&input| input != x) {
+            let Some((_, n_left)) = inside.iter_mut().find(|(idx, _)| *idx == input) else {
+                return found;
+            };
+            *n_left = n_left.saturating_sub(1);
+        }
+        let &[written] = node.operator.outputs.as_slice() else {
+            break;
+        };
+        let is_whole = n_means == 2
+            && n_roots == 1
+            && shape(written) == shape(x)
+            && inside.iter().all(|(_, n_left)| *n_left == 0);
+        if is_whole {
+            found = Some(n + 1);
+        }
+        inside.push((written, n_readers[written]));
+    }
+    found
+}
 
 /// Group of each node, and the last node of what a compiler sees as one with it.
 fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
@@ -481,21 +538,31 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
     let mut writers = vec![0; graph.subgraph.tensors.len()];
     // Of a tensor: whose logistic function it is.
     let mut logistic_of = vec![None; writers.len()];
-    let kind = |idx: usize| nodes.get(idx).map(|node| node.operator.code.kind);
+    let mut is_end = vec![false; writers.len()];
+    for &tensor_idx in (graph.subgraph.inputs.iter()).chain(&graph.subgraph.outputs) {
+        is_end[tensor_idx] = true;
+    }
+    let mut n_readers = vec![0u32; writers.len()];
+    let read = nodes
+        .iter()
+        .flat_map(|node| node.operator.inputs.iter().flatten());
+    for &tensor_idx in read.chain(&graph.subgraph.outputs) {
+        n_readers[tensor_idx] = n_readers[tensor_idx].saturating_add(1);
+    }
     let mut groups: Vec<(Group, usize)> = Vec::with_capacity(nodes.len());
     while let Some(node) = nodes.get(groups.len()) {
         let idx = groups.len();
-        let of_norm = NORMALISATION.iter().enumerate();
-        let n_of_norm = of_norm
-            .take_while(|(n, norm_kind)| kind(idx + n) == Some(**norm_kind))
-            .count();
-        if n_of_norm >= MIN_NORMALISATION_OPERATORS {
+        if let Some(n_of_norm) = n_of_normalisation(graph, &n_readers, idx) {
             groups.push((Group::Norm, idx + n_of_norm - 1));
             groups.extend((1..n_of_norm).map(|n| (Group::Fused, idx + n)));
             continue;
         }
         let code = &node.operator.code;
-        let plain = if absorbed[idx] {
+        // What goes in and comes out is converted there.
+        let mut operands = activations(graph, node).chain(node.operator.outputs.iter().copied());
+        let is_end = matches!(code.kind, OpKind::Quantize | OpKind::Dequantize)
+            && operands.any(|idx| is_end[idx]);
+        let plain = if absorbed[idx] || is_end {
             Some(Group::Fused)
         } else {
             plain_group(graph, node)
@@ -559,6 +626,13 @@ fn plain_group(graph: &Graph, node: &Node) -> Option<Group> {
         activations(graph, node).map(|tensor_idx| graph.tensor(tensor_idx).shape.as_slice());
     let moves_nothing = match (operator.code.kind, &operator.options) {
         (OpKind::Maximum | OpKind::Minimum, _) => read.nth(1).is_none(),
+        (
+            OpKind::Cast,
+            BuiltinOptions::Cast {
+                in_data_type,
+                out_data_type,
+            },
+        ) => in_data_type.is_float() && out_data_type.is_float(),
         (OpKind::Add | OpKind::Sub | OpKind::Mul | OpKind::Div, _) => {
             let n_before = usize::from(operator.code.kind == OpKind::Div);
             let is_number = |&tensor_idx: &usize| {
