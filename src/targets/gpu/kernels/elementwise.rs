@@ -162,7 +162,11 @@ impl<'m> Builder<'_, 'm> {
         reduces: bool,
     ) -> Kernel {
         let kernel = if reduces {
-            self.kernel_on_last_dimension(Kind::Normalisation, node_idx, output)
+            let mut kernel = self.kernel_on_last_dimension(Kind::Normalisation, node_idx, output);
+            if let Some([rows, columns]) = self.rows_of_means(merged) {
+                (kernel.rows, kernel.columns) = (rows, columns);
+            }
+            kernel
         } else {
             Kernel {
                 function: Some(self.gated_activation(merged)),
@@ -170,6 +174,28 @@ impl<'m> Builder<'_, 'm> {
             }
         };
         Kernel { node_idx, ..kernel }
+    }
+
+    /// Rows and columns over which drafts normalise by the root of a mean; no rows where it is one of maps. The columns
+    /// need not be the last dimension.
+    fn rows_of_means(&self, merged: &[usize]) -> Option<[f64; 2]> {
+        let mut drafts = merged.iter().map(|&idx| &self.drafts[idx]);
+        let has_root =
+            (drafts.clone()).any(|draft| matches!(draft.code.kind, OpKind::Rsqrt | OpKind::Sqrt));
+        let mean = drafts.find(|draft| draft.code.kind == OpKind::Mean && has_root)?;
+        let kernel = &mean.kernel;
+        let node = &self.graph.nodes[kernel.node_idx];
+        let read = self.shape(self.activations(node).next()?);
+        let written = self.shape(kernel.output);
+        let n_axes = (read.iter().zip(written))
+            .filter(|(side, mean)| side != mean)
+            .count();
+        let is_along_one = n_axes <= 1 || read.len() != written.len();
+        Some(if is_along_one {
+            [kernel.rows, kernel.columns]
+        } else {
+            [0.0, channels(read)]
+        })
     }
 
     /// The activation that these drafts compute together.
