@@ -397,7 +397,7 @@ fn groups_are_normalised_and_volumes_pooled() {
     let found = operators(&model);
     let count = |wanted: &str| found.iter().filter(|(kind, _)| kind == wanted).count();
     assert_eq!((count("MEAN"), count("RSQRT")), (2, 1), "{found:?}");
-    assert_eq!(found[0], ("RESHAPE".to_owned(), vec![1, 2, 3072]));
+    assert_eq!(found[0], ("RESHAPE".to_owned(), vec![1, 2, 4, 768]));
     assert_eq!(
         found.last().unwrap(),
         &("ADD".to_owned(), vec![1, 8, 24, 32])

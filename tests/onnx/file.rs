@@ -41,7 +41,7 @@ const WHOLE: &[&str] = &[
 ];
 
 /// A file in the making.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct File(pub GraphProto);
 
 /// The size of a dimension, or its name.

@@ -5,6 +5,7 @@ mod as_the_runtime;
 mod contradictions;
 mod conversion;
 mod file;
+mod forms;
 mod functions;
 mod fused_operators;
 mod loops;

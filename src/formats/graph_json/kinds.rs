@@ -15,7 +15,7 @@ pub const FRAMEWORK_KINDS: &[(GpuWork, &[&str])] = &[
     (GpuWork::View, &["IDENTITY"]),
     (
         GpuWork::Unary(GpuFunction::Other),
-        &["ERF", "MISH", "SOFTPLUS"],
+        &["ERF", "MISH", "ONNX:Erf", "SOFTPLUS"],
     ),
     (GpuWork::Unary(GpuFunction::Root), &["RECIPROCAL"]),
     (GpuWork::Unary(GpuFunction::Hard), &["HARD_SIGMOID"]),

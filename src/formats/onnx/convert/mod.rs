@@ -35,10 +35,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::patterns::{Patterns, Reads};
+use self::patterns::{Kind, Patterns, Reads, Whole};
 use self::state::{Branches, Limits, Loops, Names, OnnxNetwork};
 use self::value::{
-    Constant, Known, NO_SHAPE, Place, Value, axes, channels_last, exact_integer, identity,
+    Constant, Known, NO_SHAPE, Perm, Place, Value, axes, channels_last, exact_integer, identity,
     is_short, product,
 };
 use super::Dimensions;
@@ -185,7 +185,7 @@ impl<'a> Converter<'a> {
             }
             self.check_outputs(node, node_idx)?;
             match (patterns.pattern_at(node_idx), node.bodies) {
-                (Some((kind, value)), _) => self.define_pattern(node, kind, value),
+                (Some(whole), _) => self.define_pattern(node, whole),
                 (None, Some(Bodies::Branches(branch_idx))) => {
                     self.define_branch_results(node, branch_idx)?
                 }
@@ -277,18 +277,42 @@ impl<'a> Converter<'a> {
         self.loops.paid_bytes = n_bytes;
     }
 
-    /// Adds the operator that replaces several nodes, the last of which is `node`.
-    fn define_pattern(&mut self, node: &'a Node<'a>, kind: OpKind, x: Name<'a>) {
-        let options = match kind {
-            OpKind::Gelu => BuiltinOptions::Gelu { approximate: false },
-            _ => BuiltinOptions::Absent,
-        };
-        let value = self.names.values.get(&x).cloned();
-        let added = value
-            .zip(self.output(node))
-            .and_then(|(value, output)| self.unary(kind, &value, output, options));
-        if added.is_none() {
-            self.unknown_operator(node, None);
+    /// Adds what replaces several nodes, the last of which is `node`, or each of them where their shapes do not fit.
+    fn define_pattern(&mut self, node: &'a Node<'a>, whole: &Whole<'a>) {
+        if self.whole(node, whole).is_none() {
+            let graph = self.graph;
+            for part in whole.parts.iter().filter_map(|&idx| graph.nodes.get(idx)) {
+                self.node(part);
+            }
+            self.node(node);
+        }
+    }
+
+    fn whole(&mut self, node: &'a Node<'a>, whole: &Whole<'a>) -> Option<()> {
+        let (x, output) = (
+            self.names.values.get(&whole.x).cloned()?,
+            self.output(node)?,
+        );
+        let graph = self.graph;
+        match whole.kind {
+            Kind::Gelu => {
+                let options = BuiltinOptions::Gelu { approximate: false };
+                self.unary(OpKind::Gelu, &x, output, options)
+            }
+            Kind::HardSwish => self.unary(OpKind::HardSwish, &x, output, BuiltinOptions::Absent),
+            Kind::Normalisation { means, is_centred } => {
+                let axes = means.map(|idx| self.reduced_axes(graph.nodes.get(idx)?, x.rank()?));
+                let [Some(axes), Some(same)] = axes else {
+                    return None;
+                };
+                (axes == same).then_some(())?;
+                self.normalized(&x, &axes, is_centred, [None, None], 0, output)
+            }
+            Kind::OfGroups(norm) => {
+                let norm = graph.nodes.get(norm)?;
+                let reshaped = whole.parts.first().and_then(|&idx| graph.nodes.get(idx))?;
+                self.reshaped_groups([reshaped, norm, node], &x, output)
+            }
         }
     }
 
@@ -361,9 +385,11 @@ impl<'a> Converter<'a> {
         if !(3..=5).contains(&rank) {
             return false;
         }
-        let mut pending = vec![input];
+        let own = identity(rank);
+        // Names, and which of the input's dimensions each of theirs is.
+        let mut pending = vec![(input, own.clone())];
         let mut visited: HashSet<usize> = HashSet::new();
-        while let Some(name) = pending.pop() {
+        while let Some((name, order)) = pending.pop() {
             for &node_idx in self.names.readers.get(&name).into_iter().flatten() {
                 let Some(node) = self.graph.nodes.get(node_idx) else {
                     continue;
@@ -378,11 +404,17 @@ impl<'a> Converter<'a> {
                 if !self.limits.spend_layout_search(n_looked_at) {
                     return false;
                 }
-                if ON_IMAGES.contains(&node.text.op_type) {
-                    return true;
-                }
-                if KEEPING_IMAGES.contains(&node.text.op_type) {
-                    pending.extend(results);
+                let turned: Option<Perm> = match node.text.op_type {
+                    op_type if ON_IMAGES.contains(&op_type) && order == own => return true,
+                    op_type if KEEPING_IMAGES.contains(&op_type) => Some(order.clone()),
+                    "Transpose" => node.integers("perm").and_then(|perm| {
+                        let at = perm.iter().map(|&at| order.get(usize::try_from(at).ok()?));
+                        at.map(Option::<&usize>::copied).collect()
+                    }),
+                    _ => None,
+                };
+                if let Some(order) = turned.filter(|order| order.len() == rank) {
+                    pending.extend(results.iter().map(|&result| (result, order.clone())));
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! Normalisations, decomposed as TFLite's converters do, and softmax.
 
 use super::Converter;
+use super::fold::reshaped;
 use super::formulas::without_activation;
-use super::value::{Perm, Place, Value, axis, identity};
+use super::value::{Perm, Place, Value, axis, channels_last, identity, product, stored_shape};
 use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
@@ -26,6 +27,11 @@ impl<'a> Converter<'a> {
                 let affine = [self.input(node, 1), self.input(node, 2)];
                 let axes: Vec<usize> = (2..rank).collect();
                 self.normalized(&x, &axes, true, affine, 1, output)
+            }
+            "GroupNormalization" => {
+                let affine = [self.input(node, 1)?, self.input(node, 2)?];
+                let n_groups = node.integer("num_groups")?;
+                self.groups(&x, n_groups, Some(affine), output)
             }
             "LpNormalization" if node.integer("p").unwrap_or(2) == 2 => {
                 let along = axis(node.integer("axis").unwrap_or(-1), rank)?;
@@ -211,7 +217,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Mean and variance over `axes`, then scale and bias, broadcast from dimension `first` on.
-    fn normalized(
+    pub(super) fn normalized(
         &mut self,
         x: &Value<'a>,
         axes: &[usize],
@@ -229,27 +235,7 @@ impl<'a> Converter<'a> {
         let bias = self.broadcast_factor(bias, first, &form)?;
         let tensor = self.stored_tensor(x)?;
         let name = |what: &str| format!("{output}/{what}");
-        let (centred, squares) = if is_centred {
-            let (mean, _) = self.mean(tensor, axes, &name("mean"), &form)?;
-            let pair = [tensor, mean];
-            let centred = self.intermediate_in_form(OpKind::Sub, &pair, &name("centred"), &form)?;
-            let squares = self.intermediate_in_form(
-                OpKind::SquaredDifference,
-                &pair,
-                &name("squares"),
-                &form,
-            )?;
-            (centred, squares)
-        } else {
-            let squares =
-                self.intermediate_in_form(OpKind::Mul, &[tensor; 2], &name("squares"), &form)?;
-            (tensor, squares)
-        };
-        let (variance, small) = self.mean(squares, axes, &name("variance"), &form)?;
-        let epsilon = self.scalar("epsilon", form.of_type);
-        let sum =
-            self.intermediate_in_form(OpKind::Add, &[variance, epsilon], &name("sum"), &small)?;
-        let root = self.intermediate_in_form(OpKind::Rsqrt, &[sum], &name("root"), &small)?;
+        let (centred, root) = self.over_root(tensor, axes, is_centred, &output, &form)?;
         let steps = [
             Some((OpKind::Mul, root)),
             scale.map(|scale| (OpKind::Mul, scale)),
@@ -270,6 +256,117 @@ impl<'a> Converter<'a> {
             perm,
         } = form;
         self.operator(last_kind, inputs, output, of_type, shape, perm, options)
+    }
+
+    /// What is normalised over `axes`, and what it is multiplied with.
+    fn over_root(
+        &mut self,
+        tensor: usize,
+        axes: &[usize],
+        is_centred: bool,
+        output: &str,
+        form: &TensorForm,
+    ) -> Option<(usize, usize)> {
+        let name = |what: &str| format!("{output}/{what}");
+        let (centred, squares) = if is_centred {
+            let (mean, _) = self.mean(tensor, axes, &name("mean"), form)?;
+            let pair = [tensor, mean];
+            let centred = self.intermediate_in_form(OpKind::Sub, &pair, &name("centred"), form)?;
+            let squares = self.intermediate_in_form(
+                OpKind::SquaredDifference,
+                &pair,
+                &name("squares"),
+                form,
+            )?;
+            (centred, squares)
+        } else {
+            let squares =
+                self.intermediate_in_form(OpKind::Mul, &[tensor; 2], &name("squares"), form)?;
+            (tensor, squares)
+        };
+        let (variance, small) = self.mean(squares, axes, &name("variance"), form)?;
+        let epsilon = self.scalar("epsilon", form.of_type);
+        let sum =
+            self.intermediate_in_form(OpKind::Add, &[variance, epsilon], &name("sum"), &small)?;
+        let root = self.intermediate_in_form(OpKind::Rsqrt, &[sum], &name("root"), &small)?;
+        Some((centred, root))
+    }
+
+    /// A reshape to groups of channels, their normalisation without scale and bias, and a reshape back.
+    pub(super) fn reshaped_groups(
+        &mut self,
+        [to_groups, norm, back]: [&'a Node<'a>; 3],
+        x: &Value<'a>,
+        output: Name<'a>,
+    ) -> Option<()> {
+        let shape = x.shape.as_deref()?;
+        let target = |converter: &Self, node: &Node<'a>, from: &[i64]| {
+            let to = converter.list(node, "shape", 1)?;
+            reshaped(from, &to, node.integer("allowzero") == Some(1))
+        };
+        let grouped = target(self, to_groups, shape)?;
+        let &[n, n_groups, _] = grouped.as_slice() else {
+            return None;
+        };
+        let is_back = target(self, back, &grouped)? == shape && shape.first() == Some(&n);
+        // A quantised scale of ones has no known values.
+        let may_be = |at: usize, number: f64| {
+            let factor = self.input(norm, at)?;
+            let values = factor.floats().unwrap_or_default();
+            Some(factor.is_constant() && values.iter().all(|&value| value == number))
+        };
+        (is_back && may_be(1, 1.0)? && may_be(2, 0.0)?).then_some(())?;
+        self.groups(x, n_groups, None, output)
+    }
+
+    /// Mean and variance of groups of channels, then scale and bias of each channel.
+    fn groups(
+        &mut self,
+        x: &Value<'a>,
+        n_groups: i64,
+        affine: Option<[Value<'a>; 2]>,
+        output: Name<'a>,
+    ) -> Option<()> {
+        let shape = x.shape.clone()?;
+        let (&[n, channels], sides) = shape.split_first_chunk()?;
+        let each = channels.checked_div(n_groups)?;
+        (each.checked_mul(n_groups)? == channels).then_some(())?;
+        let positions = product(sides)?;
+        let mut perm = x.perm()?;
+        let (grouped, axes) = if perm == channels_last(shape.len()) {
+            (vec![n, positions, n_groups, each], [1, 3])
+        } else {
+            perm = identity(shape.len());
+            (vec![n, n_groups, each, positions], [2, 3])
+        };
+        let of_type = x.tensor_type;
+        let tensor = self.tensor_in_order(x, &perm)?;
+        let tensor =
+            self.reshaped_tensor(tensor, &format!("{output}/groups"), of_type, &grouped)?;
+        let form = TensorForm {
+            of_type,
+            perm: identity(grouped.len()),
+            shape: grouped,
+        };
+        let (centred, root) = self.over_root(tensor, &axes, true, &output, &form)?;
+        let name = format!("{output}/normalized");
+        let values = self.intermediate_in_form(OpKind::Mul, &[centred, root], &name, &form)?;
+        let whole = stored_shape(&shape, &perm)?;
+        let tensor_idx = self.reshaped_tensor(values, &output, of_type, &whole)?;
+        let Some([scale, bias]) = affine else {
+            self.define(output, of_type, shape, tensor_idx, perm);
+            return Some(());
+        };
+        let is_each = |factor: &Value| factor.shape.as_deref() == Some(&[channels]);
+        (is_each(&scale) && is_each(&bias)).then_some(())?;
+        let place = Place::Tensor { tensor_idx, perm };
+        let values = Value {
+            name: output,
+            tensor_type: of_type,
+            shape: Some(shape.clone()),
+            place,
+        };
+        self.scaled(&values, &shape, scale, bias, output)
     }
 
     /// The tensor of a scale or bias, as the normalised values of this form broadcast it. `Some(None)` where there is

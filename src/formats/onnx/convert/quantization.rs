@@ -67,9 +67,15 @@ impl<'a> Converter<'a> {
         }
         // What is computed for this node alone is computed in 8 bits.
         if self.only_writer(&value).is_some() {
-            let tensor = self.network.builder.tensors.get_mut(value.tensor_idx()?)?;
-            tensor.quantization = quantization.or_else(|| tensor.quantization.take());
-            tensor.tensor_type = of_type;
+            let row = value.tensor_idx()?;
+            // The image that the row was belongs to the operator, too.
+            let image = self.before_reshape(row);
+            let image = image.filter(|image| !self.network.reads.contains_key(image));
+            for tensor_idx in [Some(row), image].into_iter().flatten() {
+                let tensor = self.network.builder.tensors.get_mut(tensor_idx)?;
+                tensor.quantization = quantization.clone().or_else(|| tensor.quantization.take());
+                tensor.tensor_type = of_type;
+            }
             let packed = Value {
                 tensor_type: of_type,
                 ..value.clone()

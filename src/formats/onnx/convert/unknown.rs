@@ -1,13 +1,16 @@
 //! Operators that TFLite does not have, under their own names: `ONNX:Einsum`.
 
 use super::Converter;
-use super::value::{NO_SHAPE, Place, Value, identity};
+use super::value::{NO_SHAPE, Perm, Place, Value, identity};
 use crate::formats::onnx::attributes::MIN_PROGRAM_BYTES;
 use crate::formats::onnx::contrib;
 use crate::formats::onnx::limits::MAX_OPERATOR_NAME_CHARS;
 use crate::formats::onnx::names::Name;
 use crate::formats::onnx::proto::{Dimension, Node, NodeText, tensor_type};
 use crate::formats::tflite::{BuiltinOptions, Foreign, Meaning, OperatorCode, TensorType};
+
+/// Functions of each value, in any order of dimensions.
+const ACTIVATIONS: &[&str] = &["Celu", "Erf", "Selu", "Shrink", "ThresholdedRelu"];
 
 /// Operators whose work depends on the values.
 const TREES: &[&str] = &[
@@ -61,12 +64,17 @@ impl<'a> Converter<'a> {
         if self.limits.spend_operator(node.outputs.len()).is_none() {
             return;
         }
+        let order = contradiction
+            .is_none()
+            .then(|| self.kept_order(node))
+            .flatten();
         let inputs: Vec<Option<usize>> = (0..node.inputs.len())
             .map(|at| {
                 let value = self.input(node, at)?;
                 match (value.shape.as_ref(), value.tensor_idx()) {
                     (Some(shape), _) => {
-                        let perm = identity(shape.len());
+                        let order = order.clone().filter(|_| at == 0);
+                        let perm = order.unwrap_or_else(|| identity(shape.len()));
                         self.tensor_in_order(&value, &perm)
                     }
                     (None, tensor_idx) => tensor_idx,
@@ -78,7 +86,7 @@ impl<'a> Converter<'a> {
         let outputs = node.outputs.iter().enumerate();
         let outputs: Vec<usize> = outputs
             .filter(|(place, output)| *place == 0 || !output.is_empty())
-            .map(|(place, &output)| self.unknown_output(node, place, output))
+            .map(|(place, &output)| self.unknown_output(node, place, output, order.as_deref()))
             .collect();
         // A shape that follows from the operands and that no tensor can have.
         let first = outputs.first().copied();
@@ -99,8 +107,21 @@ impl<'a> Converter<'a> {
             .operator(code, inputs, outputs, options);
     }
 
+    /// The order of a value of which each one becomes one of the result.
+    fn kept_order(&self, node: &Node<'a>) -> Option<Perm> {
+        let is_elementwise =
+            matches!(node.text.domain, "" | "ai.onnx") && ACTIVATIONS.contains(&node.text.op_type);
+        self.input(node, 0).filter(|_| is_elementwise)?.perm()
+    }
+
     /// The tensor of the result in that place, which becomes a value of the graph unless it is one already.
-    fn unknown_output(&mut self, node: &'a Node<'a>, place: usize, output: Name<'a>) -> usize {
+    fn unknown_output(
+        &mut self,
+        node: &'a Node<'a>,
+        place: usize,
+        output: Name<'a>,
+        order: Option<&[usize]>,
+    ) -> usize {
         let (is_told, of_type, shape) = self.type_and_shape(node, place, output);
         if !is_told {
             self.names.of_guessed_type.insert(output);
@@ -108,13 +129,12 @@ impl<'a> Converter<'a> {
         if place == 0 && shape.is_some() && Self::is_sized_by_values(node) {
             self.sized_by_values.push(node.text.op_type);
         }
-        let rank = shape.as_ref().map_or(0, Vec::len);
-        let known = shape.and_then(|shape| {
-            Some((
-                self.tensor(&output, of_type, &shape, &identity(rank))?,
-                shape,
-            ))
-        });
+        let perm = match (&shape, order) {
+            (Some(shape), Some(order)) if shape.len() == order.len() => order.to_vec(),
+            (shape, _) => identity(shape.as_ref().map_or(0, Vec::len)),
+        };
+        let known =
+            shape.and_then(|shape| Some((self.tensor(&output, of_type, &shape, &perm)?, shape)));
         let (tensor_idx, shape) = match known {
             Some((tensor_idx, shape)) => (tensor_idx, Some(shape)),
             None => {
@@ -129,7 +149,6 @@ impl<'a> Converter<'a> {
         if output.is_empty() || self.names.values.contains_key(&output) {
             return tensor_idx;
         }
-        let perm = identity(shape.as_ref().map_or(0, Vec::len));
         match shape {
             Some(shape) => self.define(output, of_type, shape, tensor_idx, perm),
             None => {
