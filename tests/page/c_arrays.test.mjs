@@ -34,7 +34,7 @@ const READ = {
   "signed bytes": [`const signed char model[] = {${list(MODEL, (byte) => String(byte > 127 ? byte - 256 : byte))}};`, "model"],
   "suffixes, octal, binary and separators": [`char model[] = {0x1Cu, 0, 00, 0U, 0124, 0x4'6, 0b1001100, 063L, 0, 255uL, 7, 010, 9, 0X80};`, "model"],
   "comments that hold code": [`/* x[] = { 1 } */ char model[] = { // {\n ${list(MODEL.slice(0, 5))}, /* "}" */ ${list(MODEL.slice(5))} /**/ };`, "model"],
-  "line comments that go on": [`// \\\n x[] = { \\\r\n 1 }\nchar model[] = {${list(MODEL.slice(0, 5))}, // a \\ b \\\n 1, 2,\n${list(MODEL.slice(5))}};`, "model"],
+  "line comments that go on": [`// \\\n x[] = { \\ \t\r\n 1 }\nchar model[] = {${list(MODEL.slice(0, 5))}, // a \\ b \\\n 1, 2,\n${list(MODEL.slice(5))}};`, "model"],
   "texts that hold code": [`char *t = "a[] = {\\"1, 2"; char q = '"'; char model[] = {${list(MODEL)}};`, "model"],
   "a quote that is not closed": [`#error don't\nchar model[] = {${list(MODEL)}};`, "model"],
 };
@@ -82,6 +82,7 @@ test("arrays that begin as a model and hold something else are named with the pl
     assert.equal(models[0].bytes, null, words);
     assert.match(models[0].problem, new RegExp(`after 1[45] bytes of the array, found ${words}$`));
   }
+  for (const number of ["0x", "0B", "-0x", "0xu"]) assert.equal(read(`char m[] = {${list(MODEL)}, ${number}};`).models[0].bytes, null, number);
 });
 
 test("what is no model is counted, and models beyond the limit too", () => {

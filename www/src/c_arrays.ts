@@ -163,11 +163,11 @@ export class CArrayReader {
     return end_at + 1;
   }
 
-  /** To the end of the line, and to that of the next one where a backslash joins them. */
+  /** To the end of the line, and to that of the next one where a backslash joins them, behind which compilers skip spaces. */
   #skipLine(source: Uint8Array, at: number): number {
     const end_at = source.indexOf(0x0a, at);
     let last = (end_at < 0 ? source.length : end_at) - 1;
-    if (source[last] === 0x0d) last--;
+    while (last >= at && KINDS[source[last]!] === Kind.Space) last--;
     if (last >= at) this.#is_joined = source[last] === 0x5c;
     if (end_at < 0) return source.length;
     if (!this.#is_joined) this.#mode = Mode.Code;
@@ -286,7 +286,8 @@ export class CArrayReader {
 
   #endNumber(): void {
     if (this.#next !== Next.Value && this.#next !== Next.Digits) return;
-    const value = this.#is_negative ? -this.#value : this.#value;
+    const has_digits = this.#n_digits > 1 || this.#base === 8 || this.#base === 10;
+    const value = !has_digits ? NaN : this.#is_negative ? -this.#value : this.#value;
     this.#is_negative = false;
     if (this.#n_values === 0) this.n_arrays += 1;
     if (!(value >= -128 && value <= 255)) return this.#spoil("a number that is no byte");
