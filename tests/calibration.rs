@@ -269,6 +269,116 @@ fn a_profile_of_another_model_is_refused() {
     }
 }
 
+/// ONNX Runtime gives a kernel for a whole normalisation or curve a name that is none of the model's. Constants are left out of
+/// the operators.
+#[test]
+fn kernels_of_several_operators_are_measured_together() {
+    let operators: [(&str, &str, &str); 22] = [
+        ("FULLY_CONNECTED", "x", "a"),
+        ("ADD", "ax", "b"),
+        ("MEAN", "b", "m"),
+        ("SUB", "bm", "c"),
+        ("MUL", "cc", "s"),
+        ("MEAN", "s", "v"),
+        ("ADD", "v", "e"),
+        ("SQRT", "e", "r"),
+        ("DIV", "cr", "n"),
+        ("MUL", "n", "g"),
+        ("ADD", "g", "l"),
+        ("FULLY_CONNECTED", "l", "f"),
+        ("POW", "f", "p"),
+        ("MUL", "p", "q"),
+        ("ADD", "fq", "t"),
+        ("MUL", "t", "u"),
+        ("TANH", "u", "h"),
+        ("ADD", "h", "i"),
+        ("MUL", "f", "j"),
+        ("MUL", "ji", "k"),
+        ("FULLY_CONNECTED", "k", "w"),
+        ("TANH", "w", "y"),
+    ];
+    let letters = || ('a'..='z').map(|letter| letter.to_string());
+    let idx = |letter: char| usize::from(letter as u8 - b'a');
+    let listed = operators.iter().enumerate().map(|(at, (name, reads, writes))| {
+        let inputs: Vec<usize> = reads.chars().map(idx).collect();
+        let outputs: Vec<usize> = writes.chars().map(idx).collect();
+        serde_json::json!({"operator_idx": at, "name": name, "inputs": inputs, "outputs": outputs})
+    });
+    let tensors = letters().map(|name| serde_json::json!({"name": name, "shape": [1, 64, 8]}));
+    let base = "cortex-a76-rpi5";
+    let report = serde_json::json!({
+        "file": "encoder.onnx",
+        "operators": listed.collect::<Vec<_>>(),
+        "tensors": tensors.collect::<Vec<_>>(),
+        "results": [{"target": base, "metric": "latency", "operators": vec![0.01; operators.len()]}],
+    });
+    let network = EstimatedNetwork::parse(report.to_string().as_bytes()).unwrap();
+    let table = "name,type,us\na,Gemm,20\nSkipLayerNormalization_token_104,SkipLayerNormalization,35\nf,Gemm,30\n\
+                 GPT2Gelu,FastGelu,9\nw,Gemm,21\ny,Tanh,4\n";
+    let profile = read(table.as_bytes(), None).unwrap();
+    let measured = Measured {
+        network: &network,
+        profile: &profile,
+        profile_name: "table.csv",
+    };
+    let device = calibrate("device", 1, &[measured], Some(base), None).unwrap();
+    let found = &device.networks[0];
+    println!("{:?} {:?}", found.observations, found.unmatched);
+    assert!(found.unmatched.is_empty());
+    let mut groups: Vec<(Vec<usize>, f64)> = (found.observations.iter())
+        .map(|one| (one.operators.clone(), one.measured_ms))
+        .collect();
+    for (operators, _) in &mut groups {
+        operators.sort_unstable();
+    }
+    groups.sort_by(|a, b| a.0.cmp(&b.0));
+    let expected = [
+        (vec![0], 0.02),
+        ((1..11).collect(), 0.035),
+        (vec![11], 0.03),
+        ((12..20).collect(), 0.009),
+        (vec![20], 0.021),
+        (vec![21], 0.004),
+    ];
+    assert_eq!(groups, expected);
+}
+
+/// ONNX Runtime runs the products of a transformer's layer in another order than the file has them, and the reader names each by
+/// the sum behind it.
+#[test]
+fn products_are_told_by_the_part_of_the_network() {
+    let parts = ["query", "key", "value"];
+    let operators = parts.iter().enumerate().map(|(at, _)| {
+        serde_json::json!({"operator_idx": at, "name": "FULLY_CONNECTED", "inputs": [3], "outputs": [at]})
+    });
+    let tensors = parts.iter().chain(&["x"]).map(|part| {
+        let name = format!("/layer.0/self/{part}/Add_output_0");
+        serde_json::json!({"name": name, "shape": [1, 64, 8]})
+    });
+    let base = "cortex-a76-rpi5";
+    let report = serde_json::json!({
+        "file": "attention.onnx",
+        "operators": operators.collect::<Vec<_>>(),
+        "tensors": tensors.collect::<Vec<_>>(),
+        "results": [{"target": base, "metric": "latency", "operators": [0.01, 0.01, 0.01]}],
+    });
+    let network = EstimatedNetwork::parse(report.to_string().as_bytes()).unwrap();
+    let table = "name,type,us\n/layer.0/self/key/MatMul/MatMulAddFusion,Gemm,20\n/layer.0/self/value/MatMul/MatMulAddFusion,Gemm,30\n\
+                 /layer.0/self/query/MatMul/MatMulAddFusion,Gemm,40\n";
+    let profile = read(table.as_bytes(), None).unwrap();
+    let measured = Measured {
+        network: &network,
+        profile: &profile,
+        profile_name: "table.csv",
+    };
+    let device = calibrate("device", 1, &[measured], Some(base), None).unwrap();
+    let mut found: Vec<(usize, f64)> = (device.networks[0].observations.iter())
+        .map(|one| (one.operators[0], one.measured_ms))
+        .collect();
+    found.sort_by_key(|(operator_idx, _)| *operator_idx);
+    assert_eq!(found, [(0, 0.04), (1, 0.02), (2, 0.03)]);
+}
+
 /// The reader makes one operator of a sum or a pooling and what follows it, which has the name of the last; ONNX Runtime prints
 /// both. Durations as it printed them of the networks that are handed out.
 #[test]

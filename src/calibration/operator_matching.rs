@@ -1,10 +1,12 @@
 //! Measured operators → operators of the model.
 //!
 //! An operator is told by its position in the file, else by the name of what it writes, else by its kind before the node that
-//! has that name, else by its place among those of its kind and output shape, else by its place among those of its kind; places
-//! count only where there are as many on both sides. Where the order is not known, or a row is of several operators, their sums
-//! are matched. What is left on either side is listed and not guessed. Operators that the
-//! tool prints none for were fused: they belong to the measured one that reads or writes their tensors.
+//! has that name, else, where it has much arithmetic, by its class in the part of the network that its name tells, else by its
+//! place among normalisations or curves that one kernel computes and the model has as several operators, else by its place among
+//! those of its kind and output shape, else by its place among those of its kind; places count only where there are as many on
+//! both sides. Where the order is not known, or a row is of several operators, their sums are matched. What is left on either
+//! side is listed and not guessed. Operators that the tool prints none for were fused: they belong to the measured one that reads
+//! or writes their tensors.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -67,14 +69,16 @@ fn class_by_kernel_name(class: Class) -> Class {
 }
 
 /// Ends of names that runtimes add.
-const ENDS: [&str; 11] = [
+const ENDS: [&str; 13] = [
     "/WithoutBiases",
     "_nchwc",
     "_output_0",
     ":0",
+    "/MatMulAddFusion",
     "/MatmulTransposeFusion/",
     "/MatMulScaleFusion/",
     "/QuickGeluFusion/",
+    "/SimplifiedLayerNormFusion/",
     "__matmul_converted",
     "_raster_0",
     "_raster_1",
@@ -90,6 +94,77 @@ fn name_variants(name: &str) -> impl Iterator<Item = &str> {
         ENDS.iter().find_map(|end| rest.strip_suffix(end))
     })
     .take(1 + MAX_ENDS)
+}
+
+/// The part of the network that a name tells, as exporters write it: what stands before the last slash.
+fn path(name: &str) -> &str {
+    let plain = name_variants(name).last().unwrap_or(name);
+    plain.rsplit_once('/').map_or("", |(path, _)| path)
+}
+
+/// Parts of the kinds of kernels that compute what a model has as several operators, with the names of operators that each of
+/// them has one of.
+const WHOLES: [(&[&str], &[&str]); 2] = [
+    (&["layernorm", "mvn", "rms"], &["SQRT", "RSQRT"]),
+    (&["gelu"], &["TANH", "GELU"]),
+];
+
+/// Readers and writers of tensors.
+struct Edges {
+    writer: HashMap<usize, usize>,
+    readers: HashMap<usize, Vec<usize>>,
+}
+
+impl Edges {
+    fn new(network: &EstimatedNetwork) -> Self {
+        let mut writer = HashMap::new();
+        let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (idx, operator) in network.operators.iter().enumerate() {
+            writer.extend(operator.outputs.iter().map(|&tensor| (tensor, idx)));
+            for &tensor in operator.inputs.iter().flatten() {
+                readers.entry(tensor).or_default().push(idx);
+            }
+        }
+        Self { writer, readers }
+    }
+
+    /// The last operator of what one kernel computes, from the root or the curve in it: behind it come products and sums with
+    /// constants, and one with another value of the network.
+    fn end_of_whole(&self, network: &EstimatedNetwork, root: usize) -> usize {
+        let mut end = root;
+        let mut n_values = 0;
+        // A fused curve is whole.
+        while network.operators[end].name != "GELU" {
+            let [output] = *network.operators[end].outputs else {
+                break;
+            };
+            let Some(&[reader]) = self.readers.get(&output).map(Vec::as_slice) else {
+                break;
+            };
+            let operator = &network.operators[reader];
+            let mut others = operator.inputs.iter().flatten();
+            n_values += usize::from(
+                others.any(|tensor| *tensor != output && self.writer.contains_key(tensor)),
+            );
+            let is_part = reader > end && ["MUL", "DIV", "ADD"].contains(&&*operator.name);
+            if n_values > 1 || !is_part {
+                break;
+            }
+            end = reader;
+        }
+        end
+    }
+
+    /// Position in [`WHOLES`] of each operator that ends one.
+    fn wholes(&self, network: &EstimatedNetwork) -> HashMap<usize, usize> {
+        let operators = network.operators.iter().enumerate();
+        let wholes = operators.filter_map(|(idx, operator)| {
+            let mut wholes = WHOLES.iter();
+            let whole = wholes.position(|(_, roots)| roots.contains(&&*operator.name))?;
+            Some((self.end_of_whole(network, idx), whole))
+        });
+        wholes.collect()
+    }
 }
 
 /// Sizes above 1, sorted: layouts differ.
@@ -141,11 +216,15 @@ pub fn matching(network: &EstimatedNetwork, profile: &Profile) -> Matching {
         beside: Vec::new(),
     };
     match_parts(network, &kinds, &mut matched.operator_of);
-    let operators = network.operators.iter();
+    let edges = Edges::new(network);
+    let wholes = edges.wholes(network);
+    let operators = network.operators.iter().enumerate();
     let of_model: Vec<Compared> = operators
-        .map(|operator| Compared {
+        .map(|(idx, operator)| Compared {
+            path: network.output_names(operator).next().map_or("", path),
             letters: letters_and_digits(&operator.name).into(),
             class: network.class(operator),
+            whole: wholes.get(&idx).copied(),
             sizes: Some(sorted_sizes(network.output_shape(operator))),
             n_calls: 1,
         })
@@ -153,8 +232,11 @@ pub fn matching(network: &EstimatedNetwork, profile: &Profile) -> Matching {
     let measured = profile.operators.iter().zip(&kinds);
     let of_profile: Vec<Compared> = measured
         .map(|(operator, kind)| Compared {
+            path: path(&operator.name),
             letters: Rc::clone(&kind.letters),
             class: kind.class,
+            whole: (WHOLES.iter())
+                .position(|(parts, _)| parts.iter().any(|part| kind.letters.contains(part))),
             sizes: (!operator.output_shape.is_empty())
                 .then(|| sorted_sizes(&operator.output_shape)),
             n_calls: operator.n_calls.max(1),
@@ -163,13 +245,16 @@ pub fn matching(network: &EstimatedNetwork, profile: &Profile) -> Matching {
     for by in By::ALL {
         matched.match_rest(by, &of_model, &of_profile, profile.is_sorted);
     }
-    groups(network, profile, &kinds, matched)
+    groups(network, &edges, profile, &kinds, matched)
 }
 
 /// What operators of both sides are compared by.
-struct Compared {
+struct Compared<'n> {
+    path: &'n str,
     letters: Rc<str>,
     class: Class,
+    /// Position in [`WHOLES`].
+    whole: Option<usize>,
     sizes: Option<Vec<i64>>,
     n_calls: usize,
 }
@@ -177,6 +262,8 @@ struct Compared {
 /// What is equal of operators that have not been matched yet, the most first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
+    Path,
+    Whole,
     ShapeAndClass,
     ShapeAndToolClass,
     Kind,
@@ -189,7 +276,9 @@ enum By {
 }
 
 impl By {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
+        Self::Path,
+        Self::Whole,
         Self::ShapeAndClass,
         Self::ShapeAndToolClass,
         Self::Kind,
@@ -201,13 +290,20 @@ impl By {
         Self::ToolClass,
     ];
 
-    fn key(self, one: &Compared) -> Option<(Class, &str, &[i64])> {
+    fn key<'c>(self, one: &'c Compared) -> Option<(Class, &'c str, &'c [i64])> {
         // Of its kind alone, which may be part of a class.
         if one.n_calls == ALL_OF_KIND && self != Self::Kind {
             return None;
         }
+        if self == Self::Whole {
+            let [part, ..] = WHOLES[one.whole?].0 else {
+                return None;
+            };
+            return Some((Class::Other, part, &[]));
+        }
         let letters = &*one.letters;
         let class = match (self, one.class) {
+            (Self::Path, class) if one.path.is_empty() || !is_compute_heavy(class) => return None,
             (Self::Kind, _) => Class::Other,
             (Self::ShapeAndClass, Class::Curve) => Class::Curve,
             (Self::ClassOfXnnpack, Class::Pointwise) => Class::Dense,
@@ -217,6 +313,7 @@ impl By {
             (_, class) => class_by_tool_name(class),
         };
         let letters = match self {
+            Self::Path => one.path,
             Self::Kind => letters,
             Self::FirstLetters => letters.get(..3).unwrap_or(letters),
             _ => "",
@@ -346,6 +443,7 @@ fn match_parts(network: &EstimatedNetwork, kinds: &[Rc<Kind>], matched: &mut [Op
 /// Adds the operators that were fused, and checks that each group has what its measured kind is.
 fn groups(
     network: &EstimatedNetwork,
+    edges: &Edges,
     profile: &Profile,
     kinds: &[Rc<Kind>],
     Matched {
@@ -379,7 +477,7 @@ fn groups(
             group_of[operator_idx] = Some(group);
         }
     }
-    join_fused(network, kinds, &mut groups, &mut group_of);
+    join_fused(network, edges, kinds, &mut groups, &mut group_of);
     let mut matching = Matching {
         n_unmeasured: group_of.iter().filter(|group| group.is_none()).count(),
         ..Matching::default()
@@ -431,6 +529,7 @@ fn operator_in_words(operator: &MeasuredOperator) -> String {
 /// joins a group of its own measured kind alone.
 fn join_fused(
     network: &EstimatedNetwork,
+    edges: &Edges,
     kinds: &[Rc<Kind>],
     groups: &mut [(Group, Vec<usize>)],
     group_of: &mut [Option<usize>],
@@ -447,14 +546,6 @@ fn join_fused(
             classes
         })
         .collect();
-    let mut writer: HashMap<usize, usize> = HashMap::new();
-    let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
-    for (idx, operator) in network.operators.iter().enumerate() {
-        writer.extend(operator.outputs.iter().map(|&tensor| (tensor, idx)));
-        for &tensor in operator.inputs.iter().flatten() {
-            readers.entry(tensor).or_default().push(idx);
-        }
-    }
     let mut join = |idx: usize, neighbour: Option<usize>, group_of: &mut [Option<usize>]| {
         let Some(group) = neighbour.and_then(|neighbour| group_of[neighbour]) else {
             return;
@@ -469,7 +560,9 @@ fn join_fused(
     for idx in (0..network.operators.len()).rev() {
         if group_of[idx].is_none() {
             let outputs = &network.operators[idx].outputs;
-            let of_outputs = outputs.iter().filter_map(|tensor| readers.get(tensor));
+            let of_outputs = outputs
+                .iter()
+                .filter_map(|tensor| edges.readers.get(tensor));
             let mut of_outputs = of_outputs.flatten().copied();
             let first = of_outputs.next();
             let group = first.map(|reader| group_of[reader]);
@@ -480,7 +573,7 @@ fn join_fused(
     for idx in 0..network.operators.len() {
         if group_of[idx].is_none() {
             let inputs = network.operators[idx].inputs.iter().flatten();
-            let mut of_inputs = inputs.filter_map(|tensor| writer.get(tensor));
+            let mut of_inputs = inputs.filter_map(|tensor| edges.writer.get(tensor));
             join(idx, of_inputs.next().copied(), group_of);
         }
     }
