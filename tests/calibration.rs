@@ -851,6 +851,38 @@ fn a_part_that_ran_on_an_npu_is_measured_as_a_whole() {
         base_families(&on_processor, Some("phones-and-boards")),
         ["phones-and-boards"]
     );
+    // No microcontroller runs it, whatever family the report has targets of, but for a table anything may.
+    assert_eq!(base_families(&on_processor, None), ["processors"]);
+    let by_people = read(b"model,ms\nx.tflite,0.1\n", None).unwrap();
+    let all = base_families(&by_people, None);
+    assert_eq!(all, ["processors", "microcontrollers"]);
+    let ids = ["stm32n6", "cortex-a53-imx8mp"].map(str::to_owned);
+    let files = [(PROBES[0].name, PROBES[0].int8)];
+    let networks = networks_on(&files, &ids);
+    let base_of = |profile: &Profile, like| {
+        let measured = [Measured {
+            network: &networks[0].1,
+            profile,
+            profile_name: "profile",
+        }];
+        calibrate("My board", 1, &measured, like, None)
+            .unwrap()
+            .base
+    };
+    // As short as on that microcontroller, which has an NPU.
+    let of_runtime = read(b"Inference (avg): 0.05 ms", None).unwrap();
+    let of_people = read(b"x,0.05\n", None).unwrap();
+    let of_people = Profile {
+        inferences: vec![MeasuredInference {
+            name: String::new(),
+            ..of_people.inferences[0].clone()
+        }],
+        ..of_people
+    };
+    assert_eq!(base_of(&of_people, None), ids[0]);
+    assert_eq!(base_of(&of_runtime, None), ids[1]);
+    assert_eq!(base_of(&of_people, Some("processors")), ids[1]);
+    assert_eq!(base_of(&of_runtime, Some("microcontrollers")), ids[0]);
     // TensorFlow Lite names the delegate, whose own operators may follow.
     let delegated = BENCHMARK_MODEL.replace("TfLiteXNNPackDelegate", "TfLiteQnnDelegate");
     let (whole, _) = delegated.split_once("Delegate internal").unwrap();

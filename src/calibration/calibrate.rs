@@ -1,6 +1,6 @@
 //! Networks with their profiles → a [`Device`].
 
-use super::estimated_network::EstimatedNetwork;
+use super::estimated_network::{Candidate, EstimatedNetwork};
 use super::operator_matching::{Group, Matching, matching};
 use crate::formats::shown;
 use crate::profiles::{self, MIN_DURATION_MS, MeasuredOperator, Profile};
@@ -8,11 +8,21 @@ use crate::report::Failure;
 use crate::targets::measured_device::{
     Class, Device, Kernels, MeasuredNetwork, NetworkError, Observation, Prior,
 };
-use crate::targets::{Durations, FAMILIES, learned_accelerators};
+use crate::targets::{
+    Durations, FAMILIES, Family, cortex_a, cortex_m, ethos_u, learned_accelerators,
+};
 
 /// Ids of the families of targets whose operators may be those of a device that this profile is of, where it is told to be
 /// `like` a target or a family.
 pub fn base_families(profile: &Profile, like: Option<&str>) -> Vec<&'static str> {
+    let family = like.and_then(family_of_bases).map(|family| family.id);
+    let family = family.or_else(|| {
+        let is_of_processor = !profile.is_of_accelerator && PROCESSOR_TOOLS.contains(&profile.tool);
+        is_of_processor.then_some(cortex_a::FAMILY.id)
+    });
+    if let Some(family) = family {
+        return vec![family];
+    }
     let durations = base_durations(profile, like);
     let families = FAMILIES.iter();
     let bases = families.filter(|family| family.durations == Some(durations));
@@ -25,14 +35,36 @@ fn base_durations(profile: &Profile, like: Option<&str>) -> Durations {
         _ if profile.is_of_accelerator => Durations::Accelerator,
         _ => Durations::Hardware,
     };
-    like.and_then(durations_of_family).unwrap_or(of_tool)
+    let of_family = like.and_then(family_of_bases);
+    of_family
+        .and_then(|family| family.durations)
+        .unwrap_or(of_tool)
 }
 
-/// What the durations of a family's operators are, if a base may be of it.
-fn durations_of_family(id: &str) -> Option<Durations> {
-    let mut families = FAMILIES.iter();
-    families.find(|family| family.id == id)?.durations
+/// The family of this id, if a base may be of it.
+fn family_of_bases(id: &str) -> Option<&'static Family> {
+    let mut families = FAMILIES.into_iter();
+    families.find(|family| family.id == id && family.durations.is_some())
 }
+
+/// Id of the family that a candidate is of.
+fn family_of(candidate: &Candidate) -> &'static str {
+    match candidate.durations {
+        Durations::Compiler => ethos_u::FAMILY.id,
+        Durations::Accelerator => learned_accelerators::FAMILY.id,
+        Durations::Hardware if candidate.target.starts_with("cortex-a") => cortex_a::FAMILY.id,
+        Durations::Hardware => cortex_m::FAMILY.id,
+    }
+}
+
+/// Tools that no microcontroller runs.
+const PROCESSOR_TOOLS: [&str; 5] = [
+    "LiteRT's benchmark",
+    "ONNX Runtime",
+    "OpenVINO",
+    "ncnn",
+    "MNN",
+];
 
 /// The tool whose durations are those of a compiler.
 const VELA: &str = "Vela";
@@ -183,15 +215,16 @@ pub fn calibrate_from(
             None => Device::fit(name, (base, kernels), threads, networks)?,
         })
     };
-    if let Some(base) = base.filter(|base| durations_of_family(base).is_none()) {
+    if let Some(base) = base.filter(|base| family_of_bases(base).is_none()) {
         return on(base);
     }
     let Some(first) = measured.first() else {
         return Err(NetworkError::None.into());
     };
     let durations = base_durations(first.profile, base);
-    let candidates =
-        (first.network.candidates()).filter(|candidate| candidate.durations == durations);
+    let families = base_families(first.profile, base);
+    let candidates = first.network.candidates();
+    let candidates = candidates.filter(|candidate| families.contains(&family_of(candidate)));
     let devices = candidates.filter_map(|candidate| on(candidate.target).ok());
     let best = devices.min_by(|a, b| a.misfit().total_cmp(&b.misfit()));
     best.ok_or_else(|| {
