@@ -374,6 +374,7 @@ fn shown(device: &Device, profile_files: &[ProfileFile], out: &Path, width: usiz
     );
     let _ = writeln!(text, "{}", dim(wrapped(&line, width, "  ")));
     text += &unmatched_warnings(device, width);
+    text += &disturbed_warnings(device, width);
     for file in profile_files {
         for unread in &file.profile.unread {
             let line = wrapped(
@@ -439,6 +440,31 @@ fn factors_table(facts: &DeviceFacts) -> Table {
         ]);
     }
     factors
+}
+
+/// An inference that takes so many times as long as its operators was not measured alone: beside those of small networks, what
+/// runtimes do between operators takes as long again.
+const DISTURBED: f64 = 3.0;
+
+/// A line for each network whose inferences took much longer than the operators of its profile.
+fn disturbed_warnings(device: &Device, width: usize) -> String {
+    let mut text = String::new();
+    for network in &device.networks {
+        let observations = network.observations.iter();
+        let matched_ms: f64 = observations.map(|one| one.measured_ms).sum();
+        let operators_ms = matched_ms + network.unmatched_ms;
+        if matched_ms > 0.0 && network.measured_ms > DISTURBED * operators_ms {
+            let line = format!(
+                "         {}: an inference took {}, and all operators of its profile {}: did other processes run meanwhile?",
+                network.model,
+                milliseconds(network.measured_ms),
+                milliseconds(operators_ms)
+            );
+            let line = wrapped(&plain(&line), width, "  ");
+            let _ = writeln!(text, "{} {}", yellow("warning:"), line.trim_start());
+        }
+    }
+    text
 }
 
 /// A line for each network whose profile has operators that the model does not have.

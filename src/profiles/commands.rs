@@ -28,15 +28,20 @@ const INPUTS: [(&str, &str); 10] = [
 ];
 
 /// One line for a shell that makes the tool print what [`read`](super::read) takes. `target` is what Vela compiles for, in
-/// the words of a document that anybody may have written. ncnn and MNN run what their own converters make of a file. The
-/// sizes of an input that ncnn has to be told are left to the reader, as `[W,H,C]`, but for the networks that are handed out.
+/// the words of a document that anybody may have written. ncnn and MNN run what their own converters make of a file. Left to the
+/// reader are the sizes of an input that ncnn has to be told, as `[W,H,C]`, but for the networks that are handed out, and
+/// what Vela compiles for where `target` is no Ethos-U, as `[ACCELERATOR]`.
 pub fn command(tool: &str, file: &str, threads: u32, target: &str) -> String {
     match tool {
         "ncnn" => return ncnn(file, threads),
         "MNN" => return mnn(file, threads),
         _ => {}
     }
-    let [file, target] = [file, target].map(quoted);
+    let accelerator = match target.starts_with("ethos-u") {
+        true => target,
+        false => "[ACCELERATOR]",
+    };
+    let [file, accelerator] = [file, accelerator].map(quoted);
     match tool {
         "ONNX Runtime" => format!(
             "python3 -c 'import sys, numpy as n, onnxruntime as r; o = r.SessionOptions(); o.enable_profiling = True; \
@@ -49,7 +54,9 @@ pub fn command(tool: &str, file: &str, threads: u32, target: &str) -> String {
             "benchmark_app -m {file} -d CPU -hint none -api sync -nstreams 1 -nthreads {threads} -report_type \
              detailed_counters"
         ),
-        "Vela" => format!("vela {file} --accelerator-config {target} --verbose-performance"),
+        "Vela" => {
+            format!("vela {file} --accelerator-config {accelerator} --verbose-performance")
+        }
         "ST Edge AI's validation" => {
             format!("stedgeai validate --model {file} --target stm32 --mode target")
         }
@@ -159,10 +166,16 @@ mod tests {
             );
         }
         assert!(command("Vela", "a.tflite", 1, "ethos-u55-128").contains(" ethos-u55-128 "));
-        let line = command("Vela", "a.tflite", 1, "x; rm -r ~");
-        assert!(
-            line.contains(" --accelerator-config 'x; rm -r ~' "),
-            "{line}"
-        );
+        for (target, expected) in [
+            (
+                "ethos-u; rm -r ~",
+                " --accelerator-config 'ethos-u; rm -r ~' ",
+            ),
+            ("", " --accelerator-config '[ACCELERATOR]' "),
+            ("cortex-a76-rpi5", " --accelerator-config '[ACCELERATOR]' "),
+        ] {
+            let line = command("Vela", "a.tflite", 1, target);
+            assert!(line.contains(expected), "{line}");
+        }
     }
 }

@@ -122,6 +122,16 @@ fn a_device_from_profiles_is_used_like_any_target() {
     ]);
     println!("{}", stdout(&more));
     assert!(stdout(&more).contains("3 measured networks"));
+    // Beside a total that is far from the sum of its rows.
+    let (rows, latency_ms) = profile_of(models[0]);
+    let total = format!("{rows}Total,,{}\n", 10.0 * latency_ms);
+    fs::write(&profiles[0], total).unwrap();
+    let other = at("other.json");
+    let disturbed = ["calibrate", path(&other), models[0], path(&profiles[0])];
+    let disturbed = in_columns(400, &disturbed);
+    println!("{}", stdout(&disturbed));
+    assert!(stdout(&disturbed).contains("did other processes run meanwhile?"));
+    assert!(!stdout(&more).contains("did other processes"));
 
     let predicted = litecast(&[
         "predict",
