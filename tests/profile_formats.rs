@@ -179,6 +179,36 @@ fn openvinos_own_counters_are_read() {
     );
 }
 
+/// Against its table of counters: operators of which it prints the whole name are the same, in the order in which they ran.
+#[test]
+fn openvinos_counters_are_read_as_it_shows_them() {
+    let shown = here("tests/profiles/openvino-2026.4.1_convolutions_pc.txt");
+    let profile = read(&shown, None).unwrap();
+    println!("{profile:?}");
+    assert_eq!(
+        kinds_and_ms(&profile),
+        [
+            ("Reorder", "", 0.001),
+            ("Convolution", "c1/WithoutBiases", 0.002),
+            ("GroupConvolution", "c2/WithoutBiases", 0.001),
+            ("FullyConnected", "y", 0.009),
+        ]
+    );
+    assert_eq!(profile.inferences[0].duration_ms, 0.01217);
+    let table = read(
+        &here("tests/profiles/openvino-2026.4.1_convolutions.csv"),
+        None,
+    );
+    let table = table.unwrap();
+    for (kind, name, _) in kinds_and_ms(&profile)[1..].iter() {
+        let mut rows = table.operators.iter();
+        assert!(rows.any(|row| (&*row.kind, &*row.name) == (kind, name)));
+    }
+    let text = String::from_utf8(shown).unwrap();
+    let sorted = text.replace("counts for", "counts sorted for");
+    assert!(read(sorted.as_bytes(), None).unwrap().is_sorted && !profile.is_sorted);
+}
+
 #[test]
 fn litert_tells_a_whole_inference() {
     let profile = read(
@@ -334,6 +364,38 @@ fn utf_16_is_text() {
     assert_eq!(read(&bytes, None), read(text.as_bytes(), None));
 }
 
+/// What a spreadsheet writes in Western Europe, and a log that was cut off within a letter.
+#[test]
+fn texts_of_one_byte_a_letter_are_read() {
+    let table = "Layer;Type;Dauer (µs)\nfaltung_größe;Conv;1\u{a0}205,5\n";
+    let bytes: Vec<u8> = table
+        .chars()
+        .map(|c| u8::try_from(u32::from(c)).unwrap())
+        .collect();
+    let profile = read(&bytes, None).unwrap();
+    assert_eq!(Ok(&profile), read(table.as_bytes(), None).as_ref());
+    assert_eq!(kinds_and_ms(&profile), [("Conv", "faltung_größe", 1.2055)]);
+    let text = "model;ms\na.onnx;5,2\nµ".as_bytes();
+    let cut = &text[..text.len() - 1];
+    assert!(std::str::from_utf8(cut).is_err());
+    assert_eq!(read(cut, None).unwrap().inferences[0].duration_ms, 5.2);
+}
+
+/// A process that ended before the list.
+#[test]
+fn a_profile_of_onnx_runtime_ends_with_its_last_run() {
+    let bytes = here("tests/profiles/onnx-runtime-1.31.1_convolutions.json");
+    let whole = read(&bytes, None).unwrap();
+    let list = bytes.trim_ascii_end();
+    let open = read(&list[..list.len() - 1], None).unwrap();
+    assert_eq!(open, whole);
+    let text = std::str::from_utf8(&bytes).unwrap();
+    let (in_first_run, _) = text.split_once("\"model_run\"").unwrap();
+    let error = read(in_first_run.as_bytes(), None).unwrap_err();
+    println!("{error}");
+    assert_eq!(error.kind(), "wrong-profile");
+}
+
 /// Sections of one output: the start, the run order, the same sorted, and the operators inside of a delegate.
 pub(crate) const BENCHMARK_MODEL: &str = "\
 INFO: Inference timings in us: Init: 5685, First inference: 18535, Warmup (avg): 14462.3, Inference (avg): 14575.2
@@ -400,6 +462,14 @@ fn published_examples_of_other_tools_are_read() {
             "Average inference timings in us: Warmup: 2331.42, Init: 896, no stats: 2177.1\n",
             &[],
             &[("", 2.1771)],
+        ),
+        // One of twenty runs waited for the processor.
+        (
+            "LiteRT's benchmark",
+            "Warmup (first):        0.31 ms\nInference (avg):       1.73 ms (20 runs)\nInference (min):       0.19 ms\n\
+             Inference (median):    0.20 ms\nInference (std):       6.29 ms\n",
+            &[],
+            &[("", 1.73), ("", 0.2)],
         ),
         // What a loop runs is within its row.
         (
@@ -514,6 +584,43 @@ fn published_examples_of_other_tools_are_read() {
             ],
             &[],
         ),
+        // Its report ends with means of values.
+        (
+            "ST Edge AI's validation",
+            "   c_id    m_id   type              dur (ms)       %    cumul  name\n   ---------------------------\n   \
+             0       0      Conv2D (0x103)       3.165   99.1%    99.1%  ai_node_0\n   \
+             total                               3.165\n   ---------------------------\n   \
+             tensor  #  shape  min  max  mean  name\n   I.0  1  f32[1,8,8,3]:192  0.0  1.0  0.5  input\n",
+            &[("Conv2D (0x103)", "ai_node_0", 3.165)],
+            &[],
+        ),
+        // As short as nothing.
+        (
+            "ncnn",
+            "Reduction                mean_1                     0.00ms    |\n\
+             Convolution              conv_2                     0.15ms    |\n",
+            &[
+                ("Reduction", "mean_1", 0.0),
+                ("Convolution", "conv_2", 0.15),
+            ],
+            &[],
+        ),
+        (
+            "a table",
+            "name,type,ms\nsum_1,Sum,0.5\nsum,Sum,0.25\nconv,Conv,1.5\nTotal,,2.25\n",
+            &[
+                ("Sum", "sum_1", 0.5),
+                ("Sum", "sum", 0.25),
+                ("Conv", "conv", 1.5),
+            ],
+            &[("", 2.25)],
+        ),
+        (
+            "a table",
+            "name;ms\nconv;1,205\nadd;0,012\nSum;1,217\n",
+            &[("", "conv", 1.205), ("", "add", 0.012)],
+            &[("", 1.217)],
+        ),
         (
             "a table",
             "\u{feff}\"Layer\";\"Type\";\"Time (us)\"\n\"conv;1\";\"Conv\";\"1.250,5\"\n\"fc\";\"Dense\";\"80\"\n",
@@ -550,11 +657,23 @@ fn published_examples_of_other_tools_are_read() {
 
 #[test]
 fn what_is_no_duration_is_told() {
-    let open = read(b"name,ms\nconv1,\"1,234\"\nconv2,0.5\n", None).unwrap();
+    let open = read(b"model,ms\na.onnx,\"1,234\"\nb.onnx,0.5\n", None).unwrap();
     assert_eq!(
         open.unread,
-        ["line 2: expected a duration, found `conv1,\"1,234\"`"]
+        [
+            "line 2: expected a decimal point, or another row that tells what the comma is, found `a.onnx,\"1,234\"`"
+        ]
     );
+    assert_eq!(open.inferences.len(), 1);
+    // The others are not the whole network.
+    for text in [
+        "name,ms\nconv1,\"1,234\"\nconv2,0.5\n",
+        "name;kind;ms\na;CONV_2D;5,2\nb;ADD;1.234\nc;MUL;2\n",
+    ] {
+        let error = read(text.as_bytes(), None).unwrap_err();
+        println!("{error}");
+        assert!(matches!(error, ProfileError::Incomplete(_)));
+    }
     // Decimal commas: between commas they are two cells, and beside them a point may stand between thousands.
     for (text, durations_ms, n_unread) in [
         ("model,ms\na.tflite,5,2\nb.tflite,3\n", &[3.0][..], 1),
@@ -566,9 +685,10 @@ fn what_is_no_duration_is_told() {
         ),
         ("model;ms\na;5.2\nb;1.234\n", &[5.2, 1.234], 0),
         ("a.tflite;5,2\nb.tflite;1.234\n", &[5.2], 1),
+        ("model;ms\na;5,2\nb;1,234\n", &[5.2, 1.234], 0),
         (
-            "name;kind;ms\na;CONV_2D;5,2\nb;ADD;1.234\nc;MUL;2\n",
-            &[5.2, 2.0],
+            "name;kind;ms\na;CONV_2D;5,2\nb;ADD;1.234\nc;MUL;2\ntotal;;8,5\n",
+            &[8.5, 5.2, 2.0],
             1,
         ),
     ] {

@@ -40,6 +40,9 @@ pub enum ProfileError {
         /// In words.
         tool: &'static str,
     },
+    /// A row of operators could not be read, so that the others are not the whole network.
+    #[error("{0}; a sum without this row is not the network's latency")]
+    Incomplete(String),
     /// No duration in the whole text.
     #[error("expected durations that {} prints, or a table with a head such as `name,ms`, found none{}", Tools, Shown(.unread))]
     NoDurations {
@@ -54,7 +57,10 @@ impl ProfileError {
         match self {
             Self::TooLarge { .. } | Self::TooManyOperators => "limit-exceeded",
             Self::NoClock { .. } => "no-clock",
-            Self::NotText { .. } | Self::Json(_) | Self::NoDurations { .. } => "wrong-profile",
+            Self::NotText { .. }
+            | Self::Json(_)
+            | Self::Incomplete(_)
+            | Self::NoDurations { .. } => "wrong-profile",
         }
     }
 }

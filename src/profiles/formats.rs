@@ -139,7 +139,7 @@ pub const FORMATS: &[Format] = &[
             ("cycles", None),
             ("ticks", None),
         ],
-        passed_over: &["total", "sum"],
+        passed_over: &[],
         whole: &[],
     },
 ];

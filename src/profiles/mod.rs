@@ -43,11 +43,19 @@ pub fn read(bytes: &[u8], clock_mhz: Option<f64>) -> Result<Profile, ProfileErro
             let letter = |code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
             Cow::Owned(letters.map(letter).collect())
         }
-        _ => Cow::Borrowed(
-            std::str::from_utf8(bytes).map_err(|error| ProfileError::NotText {
-                at: error.valid_up_to(),
-            })?,
-        ),
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            // Cut off within a letter.
+            Err(error) if error.error_len().is_none() => {
+                String::from_utf8_lossy(&bytes[..error.valid_up_to()])
+            }
+            Err(error) if bytes.contains(&0) => {
+                let at = error.valid_up_to();
+                return Err(ProfileError::NotText { at });
+            }
+            // What spreadsheets of Western Europe write, one byte a letter.
+            Err(_) => Cow::Owned(bytes.iter().map(|&byte| char::from(byte)).collect()),
+        },
     };
     let lines = text.trim_start_matches('\u{feff}');
     let text = lines.trim_start();
@@ -96,14 +104,7 @@ fn read_lines(text: &str, clock_mhz: Option<f64>) -> Result<Profile, ProfileErro
         }
     }
     ticks.close(&mut profile)?;
-    table.close(&mut profile, |profile, line_no, line| {
-        add_unread(
-            profile,
-            line_no,
-            line,
-            "a decimal comma, as other rows have",
-        );
-    });
+    table.close(&mut profile, add_unread)?;
     Ok(profile)
 }
 

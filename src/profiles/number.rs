@@ -77,6 +77,22 @@ pub fn has_open_point(duration: &str) -> bool {
         })
 }
 
+/// Whether the comma in the number of a duration is one of decimals or of thousands, and nothing in it tells which: `1,234`.
+pub fn has_open_comma(duration: &str) -> bool {
+    let digits = digits(duration);
+    number(digits).is_none() && number(&with_point(digits)).is_some()
+}
+
+/// With the first comma as the decimal one.
+fn with_point(text: &str) -> String {
+    text.replacen(',', ".", 1)
+}
+
+/// As [`duration_ms`], where an open comma is the decimal one.
+pub fn duration_with_comma_ms(text: &str, column_ms: f64) -> Option<f64> {
+    duration_ms(text, column_ms).or_else(|| duration_ms(&with_point(text), column_ms))
+}
+
 /// Milliseconds of each unit of time.
 const UNITS_MS: [(&str, f64); 9] = [
     ("ns", 1e-6),
@@ -155,6 +171,16 @@ mod tests {
         ] {
             assert_eq!(has_decimal_comma(text), has_comma, "{text}");
             assert_eq!(has_open_point(text), is_open, "{text}");
+        }
+        for (text, is_open) in [
+            ("1,234", true),
+            ("1,234 ms", true),
+            ("0,125", false),
+            ("1,23", false),
+            ("1,234,567", false),
+            ("a,123", false),
+        ] {
+            assert_eq!(has_open_comma(text), is_open, "{text}");
         }
     }
 

@@ -128,31 +128,38 @@ impl Runs {
     }
 }
 
-impl<'de> Visitor<'de> for Runs {
-    type Value = Self;
+impl<'de> Visitor<'de> for &mut Runs {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("a list of events")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut events: A) -> Result<Self, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut events: A) -> Result<(), A::Error> {
         while let Some(event) = events.next_element()? {
             self.add(event);
         }
-        Ok(self)
+        Ok(())
     }
 }
 
 /// The median run of each operator, and of the whole network: the first runs are slower.
 pub fn read(text: &str) -> Result<Profile, ProfileError> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let runs = json.deserialize_seq(Runs::default());
-    let runs = runs.and_then(|runs| json.end().map(|()| runs));
+    let mut runs = Runs::default();
+    let read = json.deserialize_seq(&mut runs).and_then(|()| json.end());
+    match read {
+        // The list ends with the session, which not every process reaches.
+        Err(error) if !error.is_eof() || runs.runs_us.is_empty() => {
+            return Err(ProfileError::Json(error.to_string()));
+        }
+        _ => {}
+    }
     let Runs {
         operators,
         mut runs_us,
         ..
-    } = runs.map_err(|error| ProfileError::Json(error.to_string()))?;
+    } = runs;
     let n_runs = runs_us.len().max(1) as f64;
     let operators = operators.into_iter().map(|(operator, mut runs_us)| {
         // The body of a loop runs several times in one inference.

@@ -52,8 +52,13 @@ pub fn read(
         return best_of_runs(before, behind, profile);
     }
     if line.contains("nference ") {
-        // The latter two in older versions.
-        for inference in ["Inference (avg):", "no stats: ", ", Inference: "] {
+        // The last two in older versions; LiteRT's tool in Python prints the mean before the median, which counts.
+        for inference in [
+            "Inference (avg):",
+            "Inference (median):",
+            "no stats: ",
+            ", Inference: ",
+        ] {
             if let Some((_, behind)) = line.split_once(inference) {
                 return read_benchmark_model(behind, profile);
             }
@@ -64,6 +69,10 @@ pub fn read(
     {
         return read_benchmark_app(behind, profile);
     }
+    if let Some((layer, behind)) = line.split_once("layerType:") {
+        return read_counter(layer, behind, profile).is_some();
+    }
+    profile.is_sorted |= line.contains("Performance counts sorted");
     if let Some((tag, behind)) = line.split_once(" took ") {
         let n_operators = profile.operators.len();
         let read = read_micro_profiler(tag, behind, clock_mhz, profile);
@@ -134,6 +143,26 @@ fn read_benchmark_app(behind: &str, profile: &mut Profile) -> bool {
     true
 }
 
+/// `conv1  Status.EXECUTED  layerType: Convolution  execType: jit_avx512_f32  realTime (ms): 0.235  cpuTime (ms): 0.235`
+/// (OpenVINO's benchmark_app with `-pc`).
+fn read_counter(layer: &str, behind: &str, profile: &mut Profile) -> Option<()> {
+    let (name, _) = layer.trim_end().rsplit_once(' ')?;
+    let (_, time) = behind.split_once("realTime (ms):")?;
+    let duration_ms = duration_ms(time.split_whitespace().next()?, 1.0)?;
+    profile.tool = "OpenVINO";
+    profile.operators.push(MeasuredOperator {
+        // Of long names it prints the start.
+        name: match name.trim() {
+            cut if cut.ends_with("...") => String::new(),
+            name => name.to_owned(),
+        },
+        kind: behind.split_whitespace().next()?.to_owned(),
+        duration_ms,
+        ..MeasuredOperator::default()
+    });
+    Some(())
+}
+
 /// `CONV_2D took 4646 ticks (4 ms).`: the ticks where their clock is known, or else the milliseconds, which have no
 /// fraction.
 fn read_micro_profiler(
@@ -185,6 +214,8 @@ fn read_ncnn_layer(before: &str, profile: &mut Profile) -> bool {
     profile.operators.push(MeasuredOperator {
         kind: kind.to_owned(),
         name: name.to_owned(),
+        // It prints two digits, which are those of none for a short one.
+        n_calls: 1,
         duration_ms,
         ..MeasuredOperator::default()
     });

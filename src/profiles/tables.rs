@@ -5,7 +5,10 @@ use std::collections::HashSet;
 
 use super::error::ProfileError;
 use super::formats::{FORMATS, Format, SUMMED_KINDS};
-use super::number::{duration_ms, has_decimal_comma, has_open_point, number, unit_ms};
+use super::number::{
+    duration_ms, duration_with_comma_ms, has_decimal_comma, has_open_comma, has_open_point, number,
+    unit_ms,
+};
 use super::profile::{
     A_TABLE, ALL_OF_KIND, MeasuredInference, MeasuredOperator, Profile, is_delegate,
     is_of_accelerator,
@@ -38,12 +41,14 @@ struct Table {
     calls: Option<usize>,
     is_of_models: bool,
     n_columns: usize,
+    has_rows: bool,
 }
 
-/// A row whose duration has another value if points stand between thousands.
+/// A row whose duration is another one if its comma or point stands between thousands, which other rows tell.
 struct OpenRow {
     line_no: usize,
     line: String,
+    has_comma: bool,
     /// Place of what it measured, which is one of both.
     operator_idx: Option<usize>,
     inference_idx: Option<usize>,
@@ -87,12 +92,20 @@ impl Reader {
             || line.starts_with("Number of nodes")
         {
             self.read_heading(line, profile);
+            let is_end = |table: &mut Table| line.starts_with('-') && table.has_rows;
+            self.table
+                .take_if(|table| !table.is_plain() && is_end(table));
             return Ok(true);
         }
         if self.read_heading(line, profile) {
             return Ok(true);
         }
         if let Some(table) = read_head(line, line_no, clock_mhz)? {
+            // Tools print other tables behind that of durations, such as one of values' means.
+            if table.is_plain() && !["", A_TABLE].contains(&profile.tool) {
+                self.table = None;
+                return Ok(true);
+            }
             if !table.format.tool.is_empty() || profile.tool.is_empty() {
                 profile.tool = match table.format.tool {
                     "" => A_TABLE,
@@ -114,12 +127,17 @@ impl Reader {
         let Some(duration) = duration else {
             return Ok(false);
         };
+        if let Some(table) = &mut self.table {
+            table.has_rows = true;
+        }
         if self.table.as_ref().is_none_or(Table::is_plain) {
             self.has_decimal_comma |= has_decimal_comma(&duration);
-            if has_open_point(&duration) {
+            let has_comma = has_open_comma(&duration);
+            if has_comma || has_open_point(&duration) {
                 self.open_rows.push(OpenRow {
                     line_no,
                     line: line.to_owned(),
+                    has_comma,
                     operator_idx: (profile.operators.len() > n_operators).then_some(n_operators),
                     inference_idx: (profile.inferences.len() > n_inferences)
                         .then_some(n_inferences),
@@ -160,9 +178,15 @@ impl Reader {
     }
 
     /// Where the rows of a delegate's own operators came, the row of the delegate is their sum. `unread` is told of rows
-    /// whose point is beside decimal commas: they count as not read.
-    pub fn close(self, profile: &mut Profile, mut unread: impl FnMut(&mut Profile, usize, &str)) {
-        for row in self.open_rows.iter().filter(|_| self.has_decimal_comma) {
+    /// whose point is beside decimal commas, or whose comma no other row tells to be a decimal one: they count as not read.
+    pub fn close(
+        self,
+        profile: &mut Profile,
+        mut unread: impl FnMut(&mut Profile, usize, &str, &str),
+    ) -> Result<(), ProfileError> {
+        let open_rows = self.open_rows.iter();
+        let mut is_incomplete = false;
+        for row in open_rows.filter(|row| row.has_comma != self.has_decimal_comma) {
             // No duration is accepted that is no number.
             let operator = row
                 .operator_idx
@@ -175,7 +199,16 @@ impl Reader {
             for duration_ms in operator_ms.into_iter().chain(inference_ms) {
                 *duration_ms = f64::NAN;
             }
-            unread(profile, row.line_no, &row.line);
+            let expected = match row.has_comma {
+                true => "a decimal point, or another row that tells what the comma is",
+                false => "a decimal comma, as other rows have",
+            };
+            unread(profile, row.line_no, &row.line, expected);
+            is_incomplete |= row.operator_idx.is_some();
+        }
+        if is_incomplete && profile.inferences.is_empty() {
+            let unread = profile.unread.first().cloned();
+            return Err(ProfileError::Incomplete(unread.unwrap_or_default()));
         }
         // Rows are many of each kind.
         let kinds: HashSet<&str> = profile.operators.iter().map(|one| &*one.kind).collect();
@@ -197,6 +230,7 @@ impl Reader {
         if !profile.operators.iter().all(is_sum) {
             profile.operators.retain(|operator| !is_sum(operator));
         }
+        Ok(())
     }
 }
 
@@ -212,7 +246,7 @@ fn line_without_head<'l>(line: &'l str, profile: &mut Profile) -> Option<Cow<'l,
     if number(&name).is_some() {
         return None;
     }
-    let duration_ms = duration_ms(&time, 1.0)?;
+    let duration_ms = duration_with_comma_ms(&time, 1.0)?;
     if profile.tool.is_empty() {
         profile.tool = A_TABLE;
     }
@@ -317,6 +351,7 @@ fn read_head(
                     .flatten(),
                 is_of_models: is_plain && columns.name.is_some_and(is_model),
                 n_columns: names.len(),
+                has_rows: false,
             }));
         }
     }
@@ -341,7 +376,10 @@ impl Table {
         }
         let cell = |idx: Option<usize>| idx.and_then(|idx| cells.get(idx)).map_or("", |cell| cell);
         let time = cells.get(self.time).cloned().unwrap_or_default();
-        let duration_ms = duration_ms(&time, self.unit_ms)?;
+        let duration_ms = match self.is_plain() {
+            true => duration_with_comma_ms(&time, self.unit_ms)?,
+            false => duration_ms(&time, self.unit_ms)?,
+        };
         let (name, kind) = (cell(self.name), cell(self.kind));
         let is_of = |names: &[&str]| {
             names
@@ -351,7 +389,13 @@ impl Table {
         if is_of(self.format.passed_over) {
             return Some(Cow::default());
         }
-        if self.is_of_models || is_of(self.format.whole) {
+        // An operator may be a sum, which has a kind.
+        let is_total = || match &*plain(name) {
+            "total" => true,
+            "sum" => kind.is_empty(),
+            _ => false,
+        };
+        if self.is_of_models || is_of(self.format.whole) || self.is_plain() && is_total() {
             profile.inferences.push(MeasuredInference {
                 name: if self.is_of_models {
                     name.to_owned()
@@ -390,10 +434,13 @@ impl Table {
     }
 }
 
-/// In lower case, letters and digits alone.
+/// In lower case, letters and digits alone, with `us` for microseconds.
 fn plain(cell: &str) -> String {
     let letters = cell.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
+    let letters = letters.flat_map(char::to_lowercase);
+    letters
+        .map(|c| if matches!(c, 'µ' | 'μ') { 'u' } else { c })
+        .collect()
 }
 
 /// A line of more cells is none of a table.
