@@ -8,7 +8,7 @@ use super::kernels::kernels;
 use super::memory::{GpuMemory, Optimiser};
 use super::mig::{SLICED, SlicedGpu};
 use super::specifications::Gpu;
-use super::target::{doubts, is_float};
+use super::target::doubts;
 use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -85,7 +85,6 @@ pub struct Fits {
 /// The sweep of a graph of batch size 1; `None` if the bundle has no such GPU, or the network takes no time.
 pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> Option<Sweep> {
     let run = bundle.run(gpu.id, Mode::Inference)?;
-    let is_float = is_float(graph, analysis);
     let training = bundle.run(gpu.id, Mode::Training);
     let kernels = kernels(graph);
     let time = |run, batch: f64| time(run, &kernels, batch, gpu);
@@ -137,7 +136,7 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
     Some(Sweep {
         evidence: source.evidence(),
         expected_error_percent: run.mean_error_percent().filter(|_| !is_far(&largest)),
-        diagnostics: doubts(run, &time(run, 1.0)?, is_float),
+        diagnostics: doubts(run, &time(run, 1.0)?, graph, analysis),
         target: gpu.id,
         memory_bytes: gpu.board.memory_bytes,
         knee_batch: knee.batch,

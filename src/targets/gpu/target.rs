@@ -206,8 +206,7 @@ impl GpuTarget {
         );
         metrics.push(self.memory(Metric::TrainingMemory, &training, batch, &use_));
         metrics.extend(self.power(&latency));
-        let mut diagnostics = doubts(run, &latency, is_float(network.graph, network.analysis));
-        diagnostics.extend(volumes(network.graph));
+        let mut diagnostics = doubts(run, &latency, network.graph, network.analysis);
         diagnostics.extend(self.too_large(&memory, batch));
         diagnostics.push(slices(&memory));
         Ok(TargetEstimate {
@@ -400,7 +399,7 @@ fn unmeasured(kernels: &[Kernel]) -> UnavailableReason {
 }
 
 /// What a reader has to know of a latency of the network.
-pub fn doubts(run: &Run, latency: &Time, is_float: bool) -> Vec<Diagnostic> {
+pub fn doubts(run: &Run, latency: &Time, graph: &Graph, analysis: &Analysis) -> Vec<Diagnostic> {
     let doubt = |code: &'static str, severity: Severity, message: String| Diagnostic {
         severity,
         code,
@@ -429,30 +428,23 @@ pub fn doubts(run: &Run, latency: &Time, is_float: bool) -> Vec<Diagnostic> {
             words.to_owned(),
         ));
     }
-    if !is_float {
+    if !is_float(graph, analysis) {
         let words = "estimated for the float network under PyTorch, not for this file's integers";
         doubts.push(doubt("gpu-precision", Severity::Info, words.to_owned()));
     }
-    doubts
-}
-
-/// Says that convolutions in three dimensions were not measured.
-fn volumes(graph: &Graph) -> Option<Diagnostic> {
     let is_volume = |node: &Node| {
         let work = node.operator.code.kind.row().work;
         matches!(work, Work::Convolution3d | Work::TransposedConvolution3d)
     };
-    let message = "no network with convolutions in three dimensions was measured: they count as those of images";
-    graph.nodes.iter().any(is_volume).then(|| Diagnostic {
-        severity: Severity::Warning,
-        code: "gpu-volumes",
-        message: message.to_owned(),
-        operator_idx: None,
-    })
+    if graph.nodes.iter().any(is_volume) {
+        let words = "no network with convolutions in three dimensions was measured: they count as those of images";
+        doubts.push(doubt("gpu-volumes", Severity::Warning, words.to_owned()));
+    }
+    doubts
 }
 
 /// Whether PyTorch computes the network in the precision that it has.
-pub fn is_float(graph: &Graph, analysis: &Analysis) -> bool {
+fn is_float(graph: &Graph, analysis: &Analysis) -> bool {
     matches!(
         precision(graph, analysis),
         Precision::Float32 | Precision::Float16 | Precision::None
