@@ -227,3 +227,50 @@ fn types_at_the_ends_take_no_time() {
         .node("Cast", &["b"], "y", FLOAT32);
     assert_same_times(&cast, &plain);
 }
+
+/// ONNX Runtime's optimisers put the projections of queries, keys and values into one matrix of weights.
+#[test]
+fn an_attention_is_the_operators_that_it_was_made_of() {
+    let tokens = || File::default().input("x", &[1, 196, 192].map(Size::Of));
+    let mut nodes = tokens()
+        .integers("split", &[1, 196, 3, 64])
+        .integers("joined", &[1, 196, 192])
+        .number("scale", 0.125);
+    for (name, perm) in [
+        ("q", [0, 2, 1, 3]),
+        ("k", [0, 2, 3, 1]),
+        ("v", [0, 2, 1, 3]),
+    ] {
+        let [of, bias, projected, sum, split] =
+            ["w", "b", "p", "s", "h"].map(|part| format!("{name}{part}"));
+        nodes = (nodes.weights(&of, &[192, 192]).weights(&bias, &[192]))
+            .node("MatMul", &["x", &of], &projected, &[])
+            .node("Add", &[&projected, &bias], &sum, &[])
+            .node("Reshape", &[&sum, "split"], &split, &[])
+            .node("Transpose", &[&split], name, &[("perm", &perm)]);
+    }
+    let nodes = nodes
+        .node("MatMul", &["q", "k"], "scores", &[])
+        .node("Mul", &["scores", "scale"], "scaled", &[])
+        .node("Softmax", &["scaled"], "shares", &[("axis", &[-1])])
+        .node("MatMul", &["shares", "v"], "mixed", &[])
+        .node(
+            "Transpose",
+            &["mixed"],
+            "turned",
+            &[("perm", &[0, 2, 1, 3])],
+        )
+        .node("Reshape", &["turned", "joined"], "y", &[]);
+    let whole = tokens().weights("w", &[192, 576]).weights("b", &[576]);
+    let heads: &[(&str, &[i64])] = &[("num_heads", &[3])];
+    let whole = whole
+        .node("Attention", &["x", "w", "b"], "y", heads)
+        .domain("com.microsoft");
+    let counts = |file: &File| {
+        let mut kinds = kinds(file);
+        kinds.sort();
+        kinds
+    };
+    assert_eq!(counts(&whole), counts(&nodes));
+    assert_same_times(&whole, &nodes);
+}

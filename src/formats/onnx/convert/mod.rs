@@ -500,7 +500,11 @@ impl<'a> Converter<'a> {
     fn known_operator(&mut self, node: &'a Node<'a>) -> Option<()> {
         match node.text.domain {
             "" | "ai.onnx" => {}
-            contrib::DOMAIN => return self.quantized(node).or_else(|| self.packed_product(node)),
+            contrib::DOMAIN => {
+                return (self.quantized(node))
+                    .or_else(|| self.packed_product(node))
+                    .or_else(|| self.attention_of_operators(node));
+            }
             _ => return None,
         }
         self.arithmetic(node)
