@@ -468,8 +468,9 @@ fn n_of_normalisation(graph: &Graph, n_readers: &[u32], first: usize) -> Option<
     let shape = |tensor_idx: usize| graph.tensor(tensor_idx).shape.as_slice();
     let x = activations(graph, start).next()?;
     let (&written, kind) = (start.operator.outputs.first()?, start.operator.code.kind);
-    // Groups of channels.
-    let is_split = kind == OpKind::Reshape && size(shape(written), 1) != size(shape(x), 1);
+    // Groups of channels, or one of all of them.
+    let is_split = kind == OpKind::Reshape
+        && (size(shape(written), 1) != size(shape(x), 1) || size(shape(written), 2) == 1.0);
     (kind == OpKind::Mean || is_split).then_some(())?;
     // What was computed, and how often it is still read.
     let mut inside: Vec<(usize, u32)> = Vec::new();
@@ -527,6 +528,31 @@ fn n_of_normalisation(graph: &Graph, n_readers: &[u32], first: usize) -> Option<
     found
 }
 
+/// Operators of which a Mish consists: `x` times the hyperbolic tangent of its softplus.
+const MISH: [OpKind; 5] = [
+    OpKind::Exp,
+    OpKind::Add,
+    OpKind::Log,
+    OpKind::Tanh,
+    OpKind::Mul,
+];
+
+/// Whether a Mish in operators begins here, which has the time of the operator `MISH` of frameworks.
+fn is_mish(graph: &Graph, n_readers: &[u32], first: usize) -> bool {
+    let Some(nodes) = graph.nodes.get(first..first + MISH.len()) else {
+        return false;
+    };
+    let x = activations(graph, &nodes[0]).next();
+    let mut before = x;
+    nodes.iter().zip(MISH).all(|(node, kind)| {
+        let is_next = node.operator.code.kind == kind
+            && activations(graph, node).any(|input| Some(input) == before)
+            && activations(graph, node).all(|input| Some(input) == before || Some(input) == x);
+        before = node.operator.outputs.first().copied();
+        is_next && (kind == OpKind::Mul || before.is_some_and(|idx| n_readers[idx] == 1))
+    })
+}
+
 /// Group of each node, and the last node of what a compiler sees as one with it.
 fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
     let absorbed = absorbed(graph);
@@ -555,6 +581,11 @@ fn groups(graph: &Graph, analysis: &Analysis) -> Vec<(Group, usize)> {
         if let Some(n_of_norm) = n_of_normalisation(graph, &n_readers, idx) {
             groups.push((Group::Norm, idx + n_of_norm - 1));
             groups.extend((1..n_of_norm).map(|n| (Group::Fused, idx + n)));
+            continue;
+        }
+        if is_mish(graph, &n_readers, idx) {
+            groups.push((Group::Other, idx + MISH.len() - 1));
+            groups.extend((1..MISH.len()).map(|n| (Group::Fused, idx + n)));
             continue;
         }
         let code = &node.operator.code;

@@ -137,7 +137,6 @@ impl<'a> Converter<'a> {
         let results = node.outputs.iter().skip(1);
         let is_plain = node.integer("unidirectional").unwrap_or(0) == 0
             && node.integer("do_rotary").unwrap_or(0) == 0
-            && node.integers("qkv_hidden_sizes").is_none()
             && further.chain(results).all(|name| name.is_empty());
         let n_heads = node.integer("num_heads").filter(|&n| is_plain && n > 0)?;
         let output = self.output(node)?;
@@ -155,8 +154,10 @@ impl<'a> Converter<'a> {
             let &[of_weights, all] = weights.shape.as_deref()? else {
                 return None;
             };
-            (of_weights == depth && all % 3 == 0).then_some(())?;
             let width = all / 3;
+            let sizes = node.integers("qkv_hidden_sizes").unwrap_or_default();
+            let is_even = all % 3 == 0 && sizes.iter().all(|&size| size == width);
+            (of_weights == depth && is_even).then_some(())?;
             let x = self.tensor_in_order(&x, &identity(3))?;
             for _ in 0..3 {
                 let filter = self.drawn(weights.tensor_type, &[width, depth])?;
