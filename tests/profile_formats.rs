@@ -1,6 +1,6 @@
 //! Profiles of other tools, from real output where the tool runs here and from examples of its layout elsewhere.
 
-use litecast::calibration::{Class, Measured, calibrate};
+use litecast::calibration::{Class, Device, Measured, calibrate};
 use litecast::estimate::estimate_on;
 use litecast::profiles::{Profile, ProfileError, read};
 use litecast::{Choice, ModelFile};
@@ -177,6 +177,35 @@ fn openvinos_own_counters_are_read() {
         "{:?}",
         of_network.unmatched
     );
+}
+
+/// Of tools that print it: OpenVINO's benchmark_app of 2026.4.1 wrote the first log here.
+#[test]
+fn devices_keep_the_versions_of_tools() {
+    let of_openvino = "[Step 2/11] Loading OpenVINO Runtime\n[ INFO ] OpenVINO:\n\
+        [ INFO ] Build ................................. 2026.4.1-22982-e213a147257-releases/2026/4\n[ INFO ] \n\
+        [ INFO ] Device info:\n[ INFO ] CPU\n\
+        [ INFO ] Build ................................. 2026.4.1-22982-e213a147257-releases/2026/4\n\
+        [ INFO ]    Median:        22.43 us\n";
+    let of_st = "ST Edge AI Core v2.0.0-20049 329b0e98d\nmodel,latency\nconvolutions,1.5 ms\n";
+    let of_none = "model,latency\nconvolutions,1.5 ms\n";
+    let network = network(&report("tests/web/convolutions.onnx"));
+    for (log, version) in [(of_openvino, "2026.4.1"), (of_st, "2.0.0"), (of_none, "")] {
+        let profile = read(log.as_bytes(), None).unwrap();
+        let measured = [Measured {
+            network: &network,
+            profile: &profile,
+            profile_name: "log.txt",
+        }];
+        let device = calibrate("here", 1, &measured, None, None).unwrap();
+        println!(
+            "{}: {:?}",
+            device.networks[0].tool, device.networks[0].tool_version
+        );
+        assert_eq!(device.networks[0].tool_version, version);
+        let kept = Device::parse(device.to_json().as_bytes()).unwrap();
+        assert_eq!(kept, device);
+    }
 }
 
 /// Against its table of counters: operators of which it prints the whole name are the same, in the order in which they ran.

@@ -147,6 +147,7 @@ impl ProfileError {
 struct MatchedNetwork<'n> {
     network: &'n EstimatedNetwork,
     tool: &'static str,
+    tool_version: String,
     profile_name: &'n str,
     measured_ms: f64,
     groups: Vec<Group>,
@@ -344,6 +345,7 @@ impl<'n> MatchedNetwork<'n> {
         Ok(Self {
             network,
             tool: profile.tool,
+            tool_version: profile.tool_version.clone(),
             profile_name,
             measured_ms,
             groups: matching.groups,
@@ -381,6 +383,7 @@ impl<'n> MatchedNetwork<'n> {
             model: self.network.file.clone(),
             sha256: self.network.sha256.clone(),
             tool: self.tool.to_owned(),
+            tool_version: self.tool_version.clone(),
             profile: self.profile_name.to_owned(),
             measured_ms: self.measured_ms,
             base_ms: by_class(&mut (0..costs.len())),

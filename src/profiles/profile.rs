@@ -8,6 +8,8 @@ use std::collections::HashMap;
 pub struct Profile {
     /// The tool in words.
     pub tool: &'static str,
+    /// The tool's version; empty where it prints none.
+    pub tool_version: String,
     /// Operators in the order in which they ran, or in another one.
     pub operators: Vec<MeasuredOperator>,
     /// Whether the order is another one.
@@ -170,6 +172,7 @@ impl<'p> InferencesByModel<'p> {
         let inference = &self.profile.inferences[self.last_unnamed.unwrap_or(0).max(named)];
         Some(Profile {
             tool: self.profile.tool,
+            tool_version: self.profile.tool_version.clone(),
             inferences: vec![inference.clone()],
             ..Profile::default()
         })

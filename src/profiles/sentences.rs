@@ -48,6 +48,12 @@ pub fn read(
     if !line.contains(['=', ':', ' ']) {
         return false;
     }
+    if profile.tool_version.is_empty()
+        && let Some(version) = tool_version(line)
+    {
+        version.clone_into(&mut profile.tool_version);
+        return true;
+    }
     if let Some((before, behind)) = line.split_once("avg =") {
         return best_of_runs(before, behind, profile);
     }
@@ -88,6 +94,20 @@ pub fn read(
         return read_ncnn_layer(before, profile);
     }
     false
+}
+
+/// `[ INFO ] Build ................................. 2026.4.1-22982-e213a147257` (OpenVINO's benchmark_app),
+/// `ST Edge AI Core v2.0.0-20049` (ST's validation).
+fn tool_version(line: &str) -> Option<&str> {
+    let version = match line.split_once("ST Edge AI Core v") {
+        Some((_, version)) => version,
+        None => line
+            .strip_prefix("[ INFO ] Build ")?
+            .trim_start_matches(['.', ' ']),
+    };
+    let version = version.split([' ', '-']).next()?;
+    let is_version = version.len() <= 32 && version.starts_with(|c: char| c.is_ascii_digit());
+    is_version.then_some(version)
 }
 
 /// `squeezenet  min = 2.51  max = 2.56  avg = 2.53` (ncnn) and `[ - ] net.mnn  max = 5.1 ms  min = 5.0 ms  avg = 5.0 ms`

@@ -79,6 +79,9 @@ pub struct MeasuredNetwork {
     pub sha256: String,
     /// The tool that measured.
     pub tool: String,
+    /// Its version, where it prints one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tool_version: String,
     /// Name of the file that the tool wrote.
     pub profile: String,
     /// Milliseconds of one inference.

@@ -301,6 +301,7 @@ impl Drawn<'_> {
             model: row.network.to_string(),
             sha256: row.network.to_string(),
             tool: "a table".to_owned(),
+            tool_version: String::new(),
             profile: String::new(),
             measured_ms: row.ms,
             n_calls: parts.iter().map(|(_, _, n_calls)| n_calls).sum(),
