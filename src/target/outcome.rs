@@ -475,7 +475,7 @@ impl fmt::Display for UnavailableReason {
             ),
             Self::ContradictingShapes { n_operators, of } => write!(
                 f,
-                "operands of {n_operators} of {of} operators contradict each other in shape"
+                "operands of {n_operators} of {of} operators contradict each other"
             ),
             Self::BeyondPeakRate => f.write_str(
                 "the estimate was less than this work takes at the peak rate: the network is too far from \

@@ -114,11 +114,11 @@ fn contradiction(model: &Model, tensors: &[Tensor], operator: &Operator) -> Opti
         buffers: &model.buffers,
         operator,
     };
-    // Operators of other formats became those of TFLite, in their own types, and graphs of exporters leave axes out.
+    // Operators of other formats became those of TFLite, in their own types, and frameworks whose graphs are exported
+    // convert types without an operator.
     let of_types = match model.format {
-        Format::Tflite => call.against_types(true),
-        Format::GraphJson => call.against_types(false),
-        Format::Onnx | Format::Ncnn => None,
+        Format::Tflite => call.against_types(),
+        Format::GraphJson | Format::Onnx | Format::Ncnn => None,
     };
     if let Some(why) = of_types {
         return Some(why);
@@ -361,9 +361,8 @@ impl OperatorCall<'_> {
     }
 
     /// Checks that a kernel gets numbers of one type, beside floats perhaps weights of few bits, and makes results of that
-    /// type, unless it is a result's purpose to have another. `is_in_order`: whether operands that control an operator are
-    /// where TFLite has them. Linear in operands.
-    fn against_types(&self, is_in_order: bool) -> Option<&'static str> {
+    /// type, unless it is a result's purpose to have another. Linear in operands.
+    fn against_types(&self) -> Option<&'static str> {
         use ShapeRule as R;
         let kind = self.operator.code.kind;
         let row = kind.row();
@@ -372,7 +371,7 @@ impl OperatorCall<'_> {
         }
         let of_role = |role| row.inputs_of(role).filter_map(|place| self.type_at(place));
         let is_integer = |one| TensorType::Int32.is_alike(one);
-        if is_in_order && kind != OpKind::Range && !of_role(b'c').all(is_integer) {
+        if kind != OpKind::Range && !of_role(b'c').all(is_integer) {
             return Some("axes, sizes or indices that are no integers");
         }
         let is_choice = matches!(kind, OpKind::Select | OpKind::SelectV2);
