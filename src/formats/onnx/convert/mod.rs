@@ -395,11 +395,8 @@ impl<'a> Converter<'a> {
                     continue;
                 };
                 // A node may read several of the names, or one several times.
-                let results: &[Name] = if visited.insert(node_idx) {
-                    &node.outputs
-                } else {
-                    &[]
-                };
+                let is_new = visited.insert(node_idx);
+                let results: &[Name] = if is_new { &node.outputs } else { &[] };
                 let n_looked_at = results.len().saturating_add(1);
                 if !self.limits.spend_layout_search(n_looked_at) {
                     return false;
@@ -407,7 +404,7 @@ impl<'a> Converter<'a> {
                 let turned: Option<Perm> = match node.text.op_type {
                     op_type if ON_IMAGES.contains(&op_type) && order == own => return true,
                     op_type if KEEPING_IMAGES.contains(&op_type) => Some(order.clone()),
-                    "Transpose" => node.integers("perm").and_then(|perm| {
+                    "Transpose" if is_new => node.integers("perm").and_then(|perm| {
                         let at = perm.iter().map(|&at| order.get(usize::try_from(at).ok()?));
                         at.map(Option::<&usize>::copied).collect()
                     }),
