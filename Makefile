@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test test-long fuzz attacks fuzz-guided growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card hub wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny release-rehearsal bench bench-search debian fresh-check clean
+.PHONY: help serve site test test-long fuzz attacks fuzz-guided keep-corpus growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card hub wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny release-rehearsal bench bench-search debian fresh-check clean
 
 PORT ?= 8000
 
@@ -61,12 +61,22 @@ READER ?= parse
 # What libFuzzer needs of the compiler, without the nightly options of cargo-fuzz.
 GUIDED := -Cpasses=sancov-module $(foreach flag,level=4 inline-8bit-counters pc-table trace-compares,-Cllvm-args=-sanitizer-coverage-$(flag)) --cfg fuzzing
 GUIDED_TARGET := $(or $(CARGO_TARGET_DIR),target)/guided
+GUIDED_READER = $(GUIDED_TARGET)/x86_64-unknown-linux-gnu/release/$(READER)
+GUIDED_CORPUS = $(GUIDED_TARGET)/corpus/$(READER)
+KEPT_CORPUS = tests/fuzz/libfuzzer/corpus/$(READER).tar.gz
 fuzz-guided: ## Fuzz one reader by coverage for FUZZ_SECONDS (READER=parse, onnx, ncnn, graph, profile, configuration or report)
 	RUSTFLAGS="$(GUIDED)" cargo build --release --manifest-path tests/fuzz/libfuzzer/Cargo.toml \
 	    --target x86_64-unknown-linux-gnu --target-dir $(GUIDED_TARGET) --bin $(READER)
-	@mkdir -p $(GUIDED_TARGET)/corpus/$(READER)
-	$(GUIDED_TARGET)/x86_64-unknown-linux-gnu/release/$(READER) -max_total_time=$(FUZZ_SECONDS) -max_len=65536 \
-	    -artifact_prefix=$(GUIDED_TARGET)/$(READER)- $(GUIDED_TARGET)/corpus/$(READER) tests/fuzz/corpus
+	@mkdir -p $(GUIDED_CORPUS)
+	@tar -xzf $(KEPT_CORPUS) -C $(GUIDED_CORPUS)
+	$(GUIDED_READER) -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -artifact_prefix=$(GUIDED_TARGET)/$(READER)- \
+	    $(GUIDED_CORPUS) tests/fuzz/corpus
+
+keep-corpus: ## Keep of what `fuzz-guided` found for READER the fewest files that reach the same code
+	@rm -rf $(GUIDED_CORPUS)-kept && mkdir $(GUIDED_CORPUS)-kept
+	$(GUIDED_READER) -merge=1 -max_len=4096 $(GUIDED_CORPUS)-kept $(GUIDED_CORPUS)
+	@tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644 -C $(GUIDED_CORPUS)-kept -cf - . | \
+	    gzip -9n > $(KEPT_CORPUS)
 
 # A build of its own, in which the compiler counts each edge of control flow, as users have it otherwise.
 COUNTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tests/fuzz/count-edges.sh cargo bench --profile dev \
