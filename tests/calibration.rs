@@ -11,8 +11,8 @@ use litecast::calibration::{
 use litecast::estimate::estimate_on;
 use litecast::profiles::{MeasuredInference, MeasuredOperator, Profile, read};
 use litecast::report::Report;
-use litecast::targets::known;
 use litecast::targets::measured_device::Estimable;
+use litecast::targets::{cortex_a, known};
 use litecast::{Choice, Metric, ModelFile, Outcome, Target, estimate};
 use litecast_needs::python;
 
@@ -947,4 +947,16 @@ fn sums_are_of_all_operators_of_a_kind() {
     let n = n_convolutions as f64;
     assert_eq!(groups.len(), 1);
     assert_eq!(groups[0].1, n * (n - 1.0) / 2.0 + n / 2.0);
+}
+
+/// Against what each target says of itself.
+#[test]
+fn processors_are_known_by_their_ids() {
+    let mut n_targets = 0;
+    for target in known() {
+        let (id, family) = (target.id(), target.description().family.id);
+        assert_eq!(cortex_a::is_id(id), family == cortex_a::FAMILY.id, "{id}");
+        n_targets += 1;
+    }
+    assert!(n_targets > 50, "{n_targets}");
 }

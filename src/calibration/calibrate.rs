@@ -52,7 +52,7 @@ fn family_of(candidate: &Candidate) -> &'static str {
     match candidate.durations {
         Durations::Compiler => ethos_u::FAMILY.id,
         Durations::Accelerator => learned_accelerators::FAMILY.id,
-        Durations::Hardware if candidate.target.starts_with("cortex-a") => cortex_a::FAMILY.id,
+        Durations::Hardware if cortex_a::is_id(candidate.target) => cortex_a::FAMILY.id,
         Durations::Hardware => cortex_m::FAMILY.id,
     }
 }

@@ -37,9 +37,11 @@ pub fn command(tool: &str, file: &str, threads: u32, target: &str) -> String {
         "MNN" => return mnn(file, threads),
         _ => {}
     }
-    let accelerator = match target.starts_with("ethos-u") {
-        true => target,
-        false => "[ACCELERATOR]",
+    // As all names that Vela takes begin.
+    let accelerator = if target.starts_with("ethos-u") {
+        target
+    } else {
+        "[ACCELERATOR]"
     };
     let [file, accelerator] = [file, accelerator].map(quoted);
     match tool {

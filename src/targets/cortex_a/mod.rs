@@ -27,7 +27,7 @@ pub use self::kernel_counts::{
 pub use self::latency::{Latency, instruction_counts, is_loose, latency, latency_of};
 pub use self::shared_counts::{instruction_counts_of, kernel_counts_of};
 pub use self::single_operators::{GeneralCost, SingleKernel, SingleOperators, SingleTarget};
-pub use self::target::{FAMILY, targets};
+pub use self::target::{FAMILY, is_id, targets};
 
 /// Whether the latency of a target is modelled from instructions.
 pub fn is_modelled(target: &str) -> bool {

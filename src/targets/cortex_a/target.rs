@@ -29,6 +29,11 @@ pub const FAMILY: Family = Family {
     durations: Some(Durations::Hardware),
 };
 
+/// Whether a target of this id is one of the family's, without a look at its constants.
+pub fn is_id(id: &str) -> bool {
+    id.starts_with("cortex-a")
+}
+
 /// What people call the boards.
 fn aliases(target: &str) -> &'static [&'static str] {
     match target {
