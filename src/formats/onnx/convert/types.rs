@@ -106,8 +106,8 @@ fn lists(words: &str, wanted: &str) -> bool {
 pub(super) fn has_unknown_word(node: &Node) -> bool {
     let is_unknown = |&(name, operators, words): &(&str, &str, &str)| {
         let word = || node.text(name).unwrap_or_default();
-        node.attributes.get(name).is_some()
-            && lists(operators, node.text.op_type)
+        lists(operators, node.text.op_type)
+            && node.attributes.get(name).is_some()
             && !lists(words, word())
     };
     let is_function = |name: &str| {
